@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel → machine code and C. The only folder that sees LLVM; this header shows nothing of it.
+//
+// ABI of a generated entry point (the agent's protocol.h and emitted headers state the same):
+//   void NAME(void *const *buffers, void *workspace, const struct hone_parallel *parallel);
+// buffers[i] is argument slot i, 64-byte aligned, none overlapping another; `workspace` is 64-byte
+// aligned and holds workspace_bytes + threads * workspace_bytes_per_worker; `parallel` is never null
+// (threads = 1 runs in line).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "lower/kernel.h"
+#include "target/target.h"
+
+namespace hone {
+
+struct ObjectCode {
+  std::vector<uint8_t> bytes;  // ELF relocatable; the same input gives the same bytes
+  int64_t text_bytes = 0;
+  int64_t rodata_bytes = 0;
+  int64_t stack_bytes = 0;     // deepest frame of the entry and its outlined bodies
+};
+
+struct CodegenOptions {
+  std::string entry;       // symbol of the entry point
+  bool optimize = true;    // false: fastest compile, for code that runs once
+};
+
+Result<ObjectCode> compile(const Kernel& kernel, const Target& target, const CodegenOptions& options);
+
+// A flat image: bytes to place at load_address, then bss_bytes of zeros; entry_offset from its start.
+struct Image {
+  std::vector<uint8_t> bytes;
+  uint64_t load_address = 0;
+  int64_t bss_bytes = 0;
+  int64_t entry_offset = 0;
+};
+Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_t load_address,
+                         const std::string& entry);
+
+// Text of the same Kernel at later stages, for hone show.
+Result<std::string> llvm_text(const Kernel& kernel, const Target& target, const CodegenOptions& options);
+Result<std::string> assembly_text(const Kernel& kernel, const Target& target,
+                                  const CodegenOptions& options);
+
+// Portable C99 without any header but <stdint.h>, same ABI, same results; no libm.
+struct CSource {
+  std::string text;   // helper functions (static) and the entry's definition
+};
+Result<CSource> c_source(const Kernel& kernel, const CodegenOptions& options);
+
+// Names this code generator and its LLVM; part of every record's fingerprint.
+std::string codegen_fingerprint();
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which part of a buffer is touched: per dimension a base (a form over the loops that are held fixed)
+// and a constant extent. Used by compute-at (what must be computed here) and by lowering (how much of a
+// temp is live here).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace hone {
+
+struct RegionDim {
+  Affine base;         // over fixed loops only; lowest index touched
+  int64_t extent = 1;  // indices base … base+extent-1 cover all that is touched
+};
+using Region = std::vector<RegionDim>;  // one a dimension of the buffer
+
+// Region of `buffer` that `block` reads (or writes, if `writes`) while the loops in `fixed` keep their
+// values and the other loops above the block take all of theirs. Predicates of the block do not narrow it
+// below what bindings say, but extents never pass the buffer's shape. An index that is not quasi-affine
+// in the axes (data-dependent, or a product of axes) gives the whole dimension.
+Region region_of(const Program& program, BlockId block, BufferId buffer, bool writes,
+                 const std::vector<LoopId>& fixed);
+
+// The smallest region of this form that covers both; whole dimensions where bases do not compare.
+Region hull(const Program& program, BufferId buffer, const Region& left, const Region& right);
+
+// An index expression over axes as a form over loops, by the axes' bindings; nullopt if not quasi-affine.
+std::optional<Affine> index_form(const Program& program, const Block& block, const Expr& index);
+
+}  // namespace hone
