@@ -26,7 +26,7 @@ struct Affine;
 
 struct AffineTerm {
   LoopId loop;                          // the source, or invalid when `inner` is the source
-  std::shared_ptr<const Affine> inner;  // at least two terms; null when `loop` is the source
+  std::shared_ptr<const Affine> inner;  // not a plain loop; null when `loop` is the source
   int64_t div = 1;                      // ≥ 1
   int64_t mod = 0;                      // ≥ 2, or 0: no remainder is taken
   int64_t scale = 1;                    // not 0
