@@ -119,5 +119,11 @@ Expr substitute_axes(const Expr& expr, std::span<const Expr> replacement);
 int64_t fold_int(Op op, DType dtype, int64_t a, int64_t b);
 double fold_float(Op op, DType dtype, double a, double b);
 bool fold_compare(Op op, DType operand_dtype, int64_t ai, int64_t bi, double af, double bf);
+double fold_fma(DType dtype, double a, double b, double c);
+struct ScalarValue {  // one of the two counts, by the type
+  int64_t as_int = 0;
+  double as_float = 0;
+};
+ScalarValue fold_cast(Op op, DType to, DType from, ScalarValue value);
 
 }  // namespace hone
