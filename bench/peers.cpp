@@ -87,7 +87,8 @@ void print_row(const PeerCase& workload, const std::vector<Contender>& contender
     for (size_t i = 0; i < contenders.size(); ++i) {
       if (contenders[i].name != library.name) continue;
       time = fmt::format("{:.1f}", times_ns[i] / 1e3);
-      if (work.flops > 0) part = fmt::format("{:.1f}", 100 * work.flops / times_ns[i] / peak);
+      if (work.useful_flops > 0)
+        part = fmt::format("{:.1f}", 100 * work.useful_flops / times_ns[i] / peak);
     }
     fmt::print(" {:>11} {:>8}", time, part);
   }

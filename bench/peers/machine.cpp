@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "peers/aligned.h"
+
 namespace hone::bench {
 namespace {
 
@@ -100,34 +102,73 @@ template <int kBytes, size_t... kChain>
          static_cast<double>(kBytes / sizeof(float));
 }
 
-using MultiplyAdd = double (*)(int64_t rounds);
+// Sums a buffer `passes` times in chains of vector additions, enough of them to keep loads flowing.
+template <int kBytes>
+[[gnu::always_inline]] inline void read_all(const float* data, int64_t count, int64_t passes) {
+  using V = typename Vector<kBytes>::Type;
+  constexpr int64_t kLanes = kBytes / sizeof(float);
+  V sum0{}, sum1{}, sum2{}, sum3{}, sum4{}, sum5{}, sum6{}, sum7{};
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    asm volatile("" : : : "memory");  // a pass is not the last one again
+    for (int64_t i = 0; i < count; i += 8 * kLanes) {
+      const V* from = reinterpret_cast<const V*>(data + i);
+      sum0 += from[0];
+      sum1 += from[1];
+      sum2 += from[2];
+      sum3 += from[3];
+      sum4 += from[4];
+      sum5 += from[5];
+      sum6 += from[6];
+      sum7 += from[7];
+    }
+  }
+  const V total = sum0 + sum1 + sum2 + sum3 + sum4 + sum5 + sum6 + sum7;
+  asm volatile("" : : "m"(total));
+}
+
+// The two loops for one vector width.
+struct Loops {
+  double (*multiply_add)(int64_t rounds);
+  void (*read_all)(const float* data, int64_t count, int64_t passes);
+};
 
 double multiply_add_128(int64_t rounds) {
   return multiply_add<16>(rounds, std::make_index_sequence<12>());
+}
+void read_128(const float* data, int64_t count, int64_t passes) {
+  read_all<16>(data, count, passes);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) double multiply_add_256(int64_t rounds) {
   return multiply_add<32>(rounds, std::make_index_sequence<12>());
 }
+__attribute__((target("avx2"))) void read_256(const float* data, int64_t count, int64_t passes) {
+  read_all<32>(data, count, passes);
+}
 __attribute__((target("avx512f"))) double multiply_add_512(int64_t rounds) {
   return multiply_add<64>(rounds, std::make_index_sequence<16>());
 }
-MultiplyAdd widest_multiply_add() {
-  if (__builtin_cpu_supports("avx512f")) return multiply_add_512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return multiply_add_256;
-  return multiply_add_128;
+__attribute__((target("avx512f"))) void read_512(const float* data, int64_t count, int64_t passes) {
+  read_all<64>(data, count, passes);
 }
-#else
-MultiplyAdd widest_multiply_add() { return multiply_add_128; }
 #endif
 
-double best_gflops(MultiplyAdd run) {
+Loops widest_loops() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return {multiply_add_512, read_512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {multiply_add_256, read_256};
+#endif
+  return {multiply_add_128, read_128};
+}
+
+double best_gflops(const Loops& loops) {
   constexpr int64_t kRounds = 500'000;
   double best = 0;
   for (int attempt = 0; attempt < 12; ++attempt) {
     const auto start = std::chrono::steady_clock::now();
-    const double flops = run(kRounds);
+    const double flops = loops.multiply_add(kRounds);
     best = std::max(best, flops / seconds_since(start) / 1e9);
   }
   return best;
@@ -177,14 +218,14 @@ void let_idle_workers_sleep() { std::this_thread::sleep_for(std::chrono::millise
 
 double fma_peak_gflops(int threads) {
   const std::vector<int> cores = usable_cores();
-  const MultiplyAdd run = widest_multiply_add();
+  const Loops loops = widest_loops();
   std::vector<double> found(static_cast<size_t>(threads), 0.0);
   std::vector<std::thread> workers;
   for (size_t i = 0; i < found.size(); ++i) {
     workers.emplace_back([&, i] {
       // Without its own core the figure is lower, and honest.
       if (i < cores.size()) static_cast<void>(pin(0, cores[i]));
-      found[i] = best_gflops(run);
+      found[i] = best_gflops(loops);
     });
   }
   for (std::thread& worker : workers) worker.join();
@@ -192,24 +233,18 @@ double fma_peak_gflops(int threads) {
 }
 
 double read_bandwidth_gbs(int64_t bytes) {
-  using V = Vector<32>::Type;
-  constexpr size_t kSums = 8;
-  const size_t vectors =
-      std::max<size_t>(static_cast<size_t>(bytes) / sizeof(V) / kSums, 1) * kSums;
-  std::vector<V> data(vectors, V{1, 1, 1, 1, 1, 1, 1, 1});
-  const size_t passes = std::max<size_t>(1, (size_t{64} << 20) / (vectors * sizeof(V)));
+  const Loops loops = widest_loops();
+  constexpr int64_t kStep = 128;  // floats that a round of the widest loop reads
+  constexpr int64_t kBytesAtLeast = int64_t{256} << 20;
+  const int64_t count = std::max<int64_t>(bytes / int64_t{sizeof(float)} / kStep, 1) * kStep;
+  const int64_t read_bytes = count * int64_t{sizeof(float)};
+  const int64_t passes = std::max<int64_t>(1, kBytesAtLeast / read_bytes);
+  AlignedFloats data(count);
   double best = 0;
   for (int attempt = 0; attempt < 5; ++attempt) {
-    V sums[kSums] = {};
     const auto start = std::chrono::steady_clock::now();
-    for (size_t pass = 0; pass < passes; ++pass) {
-      asm volatile("" : : : "memory");  // a pass is not the last one again
-      for (size_t i = 0; i < vectors; i += kSums)
-        for (size_t lane = 0; lane < kSums; ++lane) sums[lane] += data[i + lane];
-    }
-    asm volatile("" : : "m"(sums));
-    best = std::max(best,
-                    static_cast<double>(passes * vectors * sizeof(V)) / seconds_since(start) / 1e9);
+    loops.read_all(data.data(), count, passes);
+    best = std::max(best, static_cast<double>(read_bytes * passes) / seconds_since(start) / 1e9);
   }
   return best;
 }

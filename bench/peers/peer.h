@@ -7,7 +7,7 @@
 //   onednn        oneDNN, activations in whatever layout it likes best (reorders are not timed)
 //   onednn_nhwc   oneDNN, activations channels-last as in the workload files
 //   xnnpack       XNNPACK, channels-last
-//   openblas      sgemm and snrm2, row-major, operands as they are
+//   openblas      sgemm and sdot, row-major, operands as they are
 #pragma once
 
 #include <memory>

@@ -70,7 +70,7 @@ const Small kSmall[] = {
     {"op='avg_pool2d'\ninput=[2,9,11,19]\nkernel=[3,3]\nstride=2\npadding=1", "onednn xnnpack"},
     {"op='softmax'\nm=7\nn=37", "onednn xnnpack"},
     {"op='layer_norm'\nm=7\nn=37", "onednn"},
-    {"op='norm'\nbatch=3\nm=7\nn=37", "onednn openblas"},
+    {"op='norm'\nbatch=3\nm=7\nn=37", "openblas"},
     {"op='elementwise'\nfunction='relu'\nshape=[7,37]", "onednn xnnpack"},
     {"op='elementwise'\nfunction='gelu'\nshape=[7,37]", "onednn"},
     {"op='elementwise'\nfunction='sigmoid'\nshape=[7,37]", "onednn xnnpack"},
