@@ -9,8 +9,8 @@ namespace hone {
 namespace {
 
 constexpr std::array<FailureFacts, 10> kFacts = {{
-    {"build", Blame::candidate, false, "the code generator refused the schedule or died on it"},
-    {"constraint", Blame::candidate, false, "needs more of a resource than the target has"},
+    {"build", Blame::candidate, false, "the code generator failed or died"},
+    {"constraint", Blame::candidate, false, "the target cannot hold or do what the schedule asks for"},
     {"upload", Blame::device, true, "the image did not arrive at the device"},
     {"illegal_instruction", Blame::candidate, false, "the core does not know an instruction"},
     {"fault", Blame::candidate, false, "the candidate was ended by a signal"},

@@ -14,8 +14,8 @@
 namespace hone {
 
 enum class FailureKind : uint8_t {
-  build,                // the code generator refused or died
-  constraint,           // needs more registers, code, stack or workspace than the target has
+  build,                // the code generator failed or died
+  constraint,           // the target cannot hold or do it: registers, code, stack, workspace, form
   upload,               // the image did not arrive
   illegal_instruction,  // the device's core does not know an instruction
   fault,                // a signal, with address and pc
