@@ -5,14 +5,15 @@
 // never arrives here: it is folded into weights and bias, as a deployed model has it
 // (case_toml.cpp). Winograd is not asked for, so a result differs from the formula only by its
 // order of sums.
-#include <omp.h>
-
 #include <numeric>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <vector>
 
 #include "peers/libraries.h"
+
+// Of libgomp, which Debian's oneDNN runs on; the header that declares it comes with GCC only.
+extern "C" void omp_set_num_threads(int count);
 
 namespace hone::bench {
 namespace {

@@ -14,7 +14,9 @@ trap 'rm -f "$violations"' EXIT
 report() { printf '%s\n' "$*" >>"$violations"; }
 
 # Every file of the tree, without build folders and hidden ones.
-tree() { find . -path ./build -prune -o -path './.*' -prune -o -type f -print | sed 's|^\./||' | sort; }
+tree() {
+  find . -path ./build -prune -o -path './.*' -prune -o -type f -print | sed 's|^\./||' | sort
+}
 
 sources() {
   tree | grep -E '(\.(cpp|h|c|S|sh|cmake|ld|sql|awk)|(^|/)CMakeLists\.txt|^run)$' || true
@@ -33,7 +35,7 @@ quoted_includes() {  # FILE… → file line path
 #   "all above"           every folder that the table named before
 arrows() {  # → "folder reachable" lines
   awk '
-    /Arrows \(a test holds this table\):/ { sub(/.*Arrows \(a test holds this table\):/, ""); inside = 1 }
+    sub(/.*Arrows \(a test holds this table\):/, "") { inside = 1 }
     inside && /LLVM headers only/ { sub(/LLVM headers only.*/, ""); table = table " " $0; exit }
     inside { table = table " " $0 }
     function edge(from, to) { direct[from, to] = 1; nodes[from] = nodes[to] = 1 }
@@ -98,7 +100,8 @@ check_includes() {
       next
     }
     ($3 in agent) {
-      if (!((from " device-agent") in allowed)) print where from " must not include the agent\047s " $3
+      if ((from " device-agent") in allowed) next
+      print where from " must not include the agent\047s " $3
       next
     }
     { print where "include \"" $3 "\" is not a path from host/" }' >>"$violations"
@@ -128,10 +131,11 @@ check_libraries() {
       split($0, part, /[<>"]/)
       for (r = 1; r <= rules; ++r) {
         if (part[2] !~ header[r]) continue
-        if (FILENAME !~ place[r]) print FILENAME ":" FNR ": " part[2] " is not allowed here (only in " place[r] ")"
+        where = FILENAME ":" FNR ": " part[2]
+        if (FILENAME !~ place[r]) print where " is not allowed here (only in " place[r] ")"
         else if (most[r] && !((r, FILENAME) in seen)) {
           seen[r, FILENAME] = 1
-          if (++users[r] > most[r]) print FILENAME ":" FNR ": " part[2] " is already included by another file"
+          if (++users[r] > most[r]) print where " is already included by another file"
         }
       }
     }' "${files[@]}" >>"$violations"
@@ -163,7 +167,7 @@ check_text() {
 
 # --- cases: no golden file that nothing reads --------------------------------------------------
 # A file under tests/cases/ or a golden/ folder is used if a source in tests/ names it, or names its
-# folder or one above ("tests/cases") and its extension (".case"), as a runner of all of a kind does.
+# folder or one above ("tests/cases") and its extension (".case"), as a runner of a folder does.
 is_read() {  # FILE READER
   local folder=${1#tests/} name
   name=$(basename "$1")

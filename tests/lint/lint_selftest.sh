@@ -14,8 +14,8 @@ checks=0
 
 fresh_tree() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{docs,host/base,host/ir,host/store,host/measure,host/device,host/codegen,host/app}
-  mkdir -p "$tree"/{device-agent,tests/cases/schedule,tests/unit}
+  mkdir -p "$tree"/host/{base,ir,store,measure,device,codegen,app}
+  mkdir -p "$tree"/{docs,device-agent,tests/cases/schedule,tests/unit}
   cp "$design" "$tree/docs/design.md"
   printf '%s\n#pragma once\n' "$spdx" | tee "$tree"/host/base/text.h "$tree"/host/ir/program.h \
     "$tree"/host/measure/outcome.h "$tree"/host/measure/runner.h "$tree"/host/app/main.h \
