@@ -30,7 +30,14 @@ class Fields {
     if (value && *value > 0) return *value;
     return missing(key, "a positive integer"), 1;
   }
-  bool flag(std::string_view key) { return table_[key].value_or(false); }
+  // The same with a value for when the key is absent.
+  std::string text(std::string_view key, std::string_view otherwise) {
+    return table_.contains(key) ? text(key) : std::string(otherwise);
+  }
+  int64_t number(std::string_view key, int64_t otherwise) {
+    return table_.contains(key) ? number(key) : otherwise;
+  }
+  double decimal(std::string_view key, double otherwise) { return table_[key].value_or(otherwise); }
   std::vector<int64_t> numbers(std::string_view key, size_t count, int64_t least) {
     std::vector<int64_t> result;
     if (const toml::array* array = table_[key].as_array())
@@ -81,10 +88,15 @@ Window read_window(Fields& fields, size_t axes) {
                 fields.per_axis("stride", axes, 1),
                 fields.per_axis("padding", axes, 0),
                 fields.per_axis("dilation", axes, 1)};
-  for (size_t axis = 0; axis < axes; ++axis) {
+  return window;
+}
+
+// The same, refused where nothing of the output would be left.
+Window read_sliding_window(Fields& fields, size_t axes) {
+  const Window window = read_window(fields, axes);
+  for (size_t axis = 0; axis < axes; ++axis)
     if (window.reach(axis) > window.input[axis] + 2 * window.padding[axis])
       fields.fault("the kernel is larger than the padded input");
-  }
   return window;
 }
 
@@ -94,8 +106,8 @@ Shape read_convolution(Fields& fields) {
   Convolution shape{.batch = input.front(),
                     .channels = input.back(),
                     .filters = fields.number("filters"),
-                    .groups = fields.per_axis("groups", 1, 1)[0],
-                    .window = read_window(fields, kAxes)};
+                    .groups = fields.number("groups", 1),
+                    .window = read_sliding_window(fields, kAxes)};
   if (shape.channels % shape.groups != 0 || shape.filters % shape.groups != 0)
     fields.fault("groups must divide channels and filters");
   return shape;
@@ -105,18 +117,21 @@ Shape read_depthwise(Fields& fields) {
   const std::vector<int64_t> input = fields.numbers("input", 4, 1);
   return Convolution{.batch = input.front(),
                      .channels = input.back(),
-                     .filters = input.back(),
+                     .filters = input.back() * fields.number("multiplier", 1),
                      .groups = input.back(),
-                     .window = read_window(fields, 2)};
+                     .window = read_sliding_window(fields, 2)};
 }
 
 Shape read_transposed(Fields& fields) {
   const std::vector<int64_t> input = fields.numbers("input", 4, 1);
-  return Convolution{.batch = input.front(),
-                     .channels = input.back(),
-                     .filters = fields.number("filters"),
-                     .window = read_window(fields, 2),
-                     .transposed = true};
+  Convolution shape{.batch = input.front(),
+                    .channels = input.back(),
+                    .filters = fields.number("filters"),
+                    .window = read_window(fields, 2),
+                    .transposed = true};
+  for (size_t axis = 0; axis < 2; ++axis)
+    if (shape.output(axis) < 1) fields.fault("the padding leaves nothing of the output");
+  return shape;
 }
 
 // In N,H,W,i,k,c the row i of the capsule's matrix only rides along, and the column k is summed
@@ -124,7 +139,7 @@ Shape read_transposed(Fields& fields) {
 Shape read_capsule(Fields& fields) {
   const std::vector<int64_t> input = fields.numbers("input", 4, 1);
   const int64_t capsule = fields.number("capsule");
-  Window window = read_window(fields, 2);
+  Window window = read_sliding_window(fields, 2);
   window.input.push_back(capsule);
   window.kernel.push_back(1);
   window.stride.push_back(1);
@@ -140,14 +155,17 @@ Matmul row_major(int64_t batch, int64_t m, int64_t n, int64_t k) {
   return {.batch = batch, .m = m, .n = n, .k = k, .a = {m * k, k, 1}, .b = {k * n, n, 1}};
 }
 
-Shape read_matmul(Fields& fields) {
-  return row_major(1, fields.number("m"), fields.number("n"), fields.number("k"));
-}
-
-Shape read_dense(Fields& fields) {
+Matmul constant_product(Fields& fields) {
   Matmul shape = row_major(1, fields.number("m"), fields.number("n"), fields.number("k"));
   shape.constant_b = true;
-  shape.epilogue.bias = fields.flag("bias");
+  return shape;
+}
+
+Shape read_matmul(Fields& fields) { return constant_product(fields); }
+
+Shape read_dense(Fields& fields) {
+  Matmul shape = constant_product(fields);
+  shape.epilogue.bias = fields.text("bias", "yes") == "yes";
   return shape;
 }
 
@@ -172,12 +190,15 @@ Shape read_transpose_batch_matmul(Fields& fields) {
 template <Pool::Kind kKind>
 Shape read_pool(Fields& fields) {
   const std::vector<int64_t> input = fields.numbers("input", 4, 1);
-  return Pool{kKind, input.front(), input.back(), read_window(fields, 2)};
+  return Pool{kKind, input.front(), input.back(), read_sliding_window(fields, 2)};
 }
 
 template <Rows::Kind kKind>
 Shape read_rows(Fields& fields) {
-  return Rows{.kind = kKind, .rows = fields.number("m"), .width = fields.number("n")};
+  return Rows{.kind = kKind,
+              .rows = fields.number("m"),
+              .width = fields.number("n"),
+              .epsilon = fields.decimal("epsilon", 1e-5)};
 }
 
 Shape read_norm(Fields& fields) {
@@ -194,7 +215,9 @@ Shape read_elementwise(Fields& fields) {
       {"sigmoid", Function::sigmoid},
       {"tanh", Function::tanh},
   }};
-  const std::string name = fields.text("function");
+  // A function is also an operator by its own name.
+  const std::string op = fields.text("op");
+  const std::string name = op == "elementwise" ? fields.text("function") : op;
   const int64_t count = fields.elements("shape");
   for (const auto& [known, function] : kFunctions)
     if (known == name) return Elementwise{function, count};
@@ -224,6 +247,10 @@ constexpr std::array kOperators{
     OperatorReader{"layer_norm", read_rows<Rows::Kind::layer_norm>},
     OperatorReader{"norm", read_norm},
     OperatorReader{"elementwise", read_elementwise},
+    OperatorReader{"relu", read_elementwise},
+    OperatorReader{"gelu", read_elementwise},
+    OperatorReader{"sigmoid", read_elementwise},
+    OperatorReader{"tanh", read_elementwise},
 };
 
 Result<Shape> read_operator(const toml::table& table, const std::string& where) {

@@ -39,9 +39,9 @@ struct Small {
 // Every operator of the readers' table; awkward extents, each field away from its neutral value in
 // at least one row.
 const Small kSmall[] = {
-    {"op='matmul'\nm=7\nn=13\nk=19", "onednn openblas"},
-    {"op='dense'\nm=5\nn=33\nk=17", "onednn xnnpack openblas"},
-    {"op='dense'\nm=5\nn=33\nk=17\nbias=true", "onednn xnnpack"},
+    {"op='matmul'\nm=7\nn=13\nk=19", "onednn xnnpack openblas"},
+    {"op='dense'\nm=5\nn=33\nk=17\nbias='no'", "onednn xnnpack openblas"},
+    {"op='dense'\nm=5\nn=33\nk=17", "onednn xnnpack"},
     {"op='batch_matmul'\nbatch=3\nm=7\nn=13\nk=19", "onednn openblas"},
     {"op='transpose_batch_matmul'\nbatch=1\nseq=9\nheads=3\ndim=11", "onednn openblas"},
     {"op='conv1d'\ninput=[2,23,6]\nfilters=10\nkernel=[3]\nstride=2\npadding=1",
@@ -57,6 +57,10 @@ const Small kSmall[] = {
     {"op='conv3d'\ninput=[2,5,7,6,3]\nfilters=10\nkernel=[1,1,1]", "onednn onednn_nhwc xnnpack"},
     {"op='depthwise_conv2d'\ninput=[1,9,11,19]\nkernel=[3,3]\nstride=2\npadding=1",
      "onednn onednn_nhwc xnnpack"},
+    {"op='depthwise_conv2d'\ninput=[1,9,11,6]\nkernel=[3,3]\nmultiplier=2",
+     "onednn onednn_nhwc xnnpack"},
+    {"op='conv2d_transpose'\ninput=[1,3,4,6]\nfilters=10\nkernel=[5,4]\nstride=[3,2]",
+     "onednn onednn_nhwc xnnpack"},
     {"op='conv2d_transpose'\ninput=[2,5,4,6]\nfilters=10\nkernel=[4,4]\nstride=2\npadding=1",
      "onednn onednn_nhwc xnnpack"},
     {"op='conv2d_capsule'\ninput=[1,6,7,3]\nfilters=5\nkernel=[3,3]\nstride=2\npadding=1\ncapsule="
@@ -65,13 +69,14 @@ const Small kSmall[] = {
     {"ops=[{op='conv2d',input=[1,8,8,6],filters=10,kernel=[3,3],padding=1},{op='bias'},"
      "{op='batch_norm'},{op='relu'}]",
      "onednn onednn_nhwc xnnpack"},
-    {"ops=[{op='dense',m=5,n=33,k=17},{op='relu'}]", "onednn xnnpack"},
+    {"ops=[{op='dense',m=5,n=33,k=17,bias='no'},{op='relu'}]", "onednn xnnpack"},
     {"op='max_pool2d'\ninput=[2,9,11,19]\nkernel=[3,3]\nstride=2\npadding=1", "onednn xnnpack"},
     {"op='avg_pool2d'\ninput=[2,9,11,19]\nkernel=[3,3]\nstride=2\npadding=1", "onednn xnnpack"},
     {"op='softmax'\nm=7\nn=37", "onednn xnnpack"},
     {"op='layer_norm'\nm=7\nn=37", "onednn"},
     {"op='norm'\nbatch=3\nm=7\nn=37", "openblas"},
     {"op='elementwise'\nfunction='relu'\nshape=[7,37]", "onednn xnnpack"},
+    {"op='relu'\nshape=[259]", "onednn xnnpack"},
     {"op='elementwise'\nfunction='gelu'\nshape=[7,37]", "onednn"},
     {"op='elementwise'\nfunction='sigmoid'\nshape=[7,37]", "onednn xnnpack"},
     {"op='elementwise'\nfunction='tanh'\nshape=[7,37]", "onednn"},
