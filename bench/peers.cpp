@@ -113,7 +113,7 @@ Result<void> compare(const Options& options) {
   std::vector<PeerCase> workloads;
   for (const std::string& file : options.files)
     for (PeerCase& workload : TRY(load_cases(file))) workloads.push_back(std::move(workload));
-  const double peak = fma_peak_gflops(options.threads);
+  const double peak = TRY(fma_peak_gflops(options.threads));
   if (!options.json) print_header(options, peak);
   for (const PeerCase& workload : workloads) {
     std::vector<Contender> contenders = TRY(prepare_all(workload, options.threads));

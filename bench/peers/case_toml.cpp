@@ -304,6 +304,8 @@ Result<PeerCase> read_case(const toml::table& table, const std::string& file) {
   const std::string where =
       fmt::format("{}:{}: workload '{}'", file, table.source().begin.line, name.value_or("?"));
   if (!name) return fail("{}: 'name' must be a string", where);
+  if (table.contains("compute"))
+    return fail("{}: written in the text language, which no other library has", where);
   if (const toml::array* ops = table["ops"].as_array())
     return PeerCase{*name, TRY(read_chain(*ops, where))};
   return PeerCase{*name, TRY(read_operator(table, where))};

@@ -42,6 +42,13 @@ std::vector<int> usable_cores() {
   return cores;
 }
 
+Result<std::vector<int>> cores_for(int threads) {
+  std::vector<int> cores = usable_cores();
+  if (static_cast<size_t>(threads) > cores.size())
+    return fail("{} threads wanted, {} cores usable", threads, cores.size());
+  return cores;
+}
+
 Result<void> pin(int thread_id, int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -200,9 +207,7 @@ Result<void> start_clean(char** argv, int threads) {
 }
 
 Result<void> pin_threads(int threads) {
-  const std::vector<int> cores = usable_cores();
-  if (static_cast<size_t>(threads) > cores.size())
-    return fail("{} threads wanted, {} cores usable", threads, cores.size());
+  const std::vector<int> cores = TRY(cores_for(threads));
   TRYV(pin(0, cores[0]));
   if (threads == 1) return {};
   size_t next = 0;
@@ -216,19 +221,20 @@ Result<void> pin_threads(int threads) {
 
 void let_idle_workers_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(60)); }
 
-double fma_peak_gflops(int threads) {
-  const std::vector<int> cores = usable_cores();
+Result<double> fma_peak_gflops(int threads) {
+  const std::vector<int> cores = TRY(cores_for(threads));
   const Loops loops = widest_loops();
   std::vector<double> found(static_cast<size_t>(threads), 0.0);
+  std::vector<Result<void>> pinned(found.size());
   std::vector<std::thread> workers;
   for (size_t i = 0; i < found.size(); ++i) {
     workers.emplace_back([&, i] {
-      // Without its own core the figure is lower, and honest.
-      if (i < cores.size()) static_cast<void>(pin(0, cores[i]));
+      pinned[i] = pin(0, cores[i]);
       found[i] = best_gflops(loops);
     });
   }
   for (std::thread& worker : workers) worker.join();
+  for (const Result<void>& one : pinned) TRYV(one);
   return std::accumulate(found.begin(), found.end(), 0.0);
 }
 

@@ -25,7 +25,7 @@ Result<void> pin_threads(int threads);
 void let_idle_workers_sleep();
 
 // Multiply-adds of the widest vectors that the CPU has, from registers only.
-double fma_peak_gflops(int threads);
+Result<double> fma_peak_gflops(int threads);
 
 // Gigabytes a second that one core reads in order from a working set of this size.
 double read_bandwidth_gbs(int64_t bytes);

@@ -18,8 +18,7 @@ using namespace hone;
 namespace {
 
 int64_t elements(const Tensor& tensor) {
-  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1},
-                         std::multiplies<>());
+  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
 }
 
 std::vector<std::string> workload_files() {
