@@ -54,11 +54,10 @@ bool fits(const AttributeValue& value, ParameterType type) {
 
 std::unexpected<Error> unknown(const OperatorCall& call, const Attribute& attribute,
                                const std::vector<std::string>& known) {
-  const auto near = closest(attribute.name, known);
   return fail_at(call.file, attribute.place,
-                 fmt::format("'{}' has no attribute '{}'{}; it takes {}", call.op, attribute.name,
-                             near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                             known.empty() ? "none" : join(known, ", ")));
+                 fmt::format("'{}' has no attribute '{}', it takes {}{}", call.op, attribute.name,
+                             known.empty() ? "none" : join(known, ", "),
+                             suggestion(attribute.name, known)));
 }
 
 }  // namespace

@@ -150,6 +150,17 @@ class Checker {
     return {};
   }
 
+  // Before extents are looked for, because an unknown tensor gives none.
+  Result<void> check_tensors(const Statement& statement) const {
+    Stage stage;
+    for (const SyntaxAxis& axis : statement.axes) stage.axes.push_back({axis.name, 1});
+    for (const SyntaxAxis& axis : statement.reduce_axes) stage.reduce_axes.push_back({axis.name, 1});
+    const ExpressionChecker checker(statement, stage, names_);
+    for (const auto* values : {&statement.init, &statement.values})
+      for (const Syntax& value : *values) TRYV(checker.check_tensors(value));
+    return {};
+  }
+
   Result<int64_t> extent_of(const Statement& statement, const SyntaxAxis& axis) const {
     if (axis.extent) {
       TRYV(check_extent(statement, axis.extent_place, *axis.extent));
@@ -237,6 +248,7 @@ class Checker {
   Result<void> compute(const Statement& statement) {
     TRYV(check_results(statement));
     TRYV(check_axes(statement));
+    TRYV(check_tensors(statement));
     Stage stage;
     stage.reducer = statement.reducer;
     stage.axes = TRY(stage_axes(statement, statement.axes));
@@ -323,7 +335,7 @@ class Checker {
   }
 
   Result<void> check_use() const {
-    if (statements_.empty()) return fail("{}: expected a computation, found no statement", file_);
+    if (statements_.empty()) return fail_at(file_, {1, 1}, "expected a computation, found no statement");
     const bool has_output = std::any_of(statements_.begin(), statements_.end(),
                                         [](const Statement& statement) { return statement.output; });
     if (!has_output)

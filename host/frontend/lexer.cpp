@@ -78,6 +78,12 @@ std::string describe(const Token& token) {
   return fmt::format("'{}'", token.text);
 }
 
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  if (word.size() < 2) return "";
+  const auto near = closest(word, candidates);
+  return near ? fmt::format("; did you mean '{}'?", *near) : "";
+}
+
 std::unexpected<Error> fail_at(std::string_view file, Place place, const std::string& message) {
   return fail("{}:{}:{}: {}", file, place.line, place.column, message);
 }

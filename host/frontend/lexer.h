@@ -38,6 +38,10 @@ struct SourceText {
 
 Result<std::vector<Token>> lex(const SourceText& source);
 
+// "; did you mean 'input'?", or nothing when no candidate is near. Names of one letter are all near each
+// other, so nothing is suggested for them.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
 std::unexpected<Error> fail_at(std::string_view file, Place place, const std::string& message);
 
 }  // namespace hone

@@ -26,11 +26,9 @@ std::vector<std::string> known_names() {
 
 std::unexpected<Error> unknown(const OperatorCall& call) {
   const std::vector<std::string> names = known_names();
-  const auto near = closest(call.op, names);
   return fail_at(call.file, call.place,
-                 fmt::format("there is no operator '{}'{}; there are {}", call.op,
-                             near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                             join(names, ", ")));
+                 fmt::format("there is no operator '{}', there are {}{}", call.op, join(names, ", "),
+                             suggestion(call.op, names)));
 }
 
 const Operator* find_operator(std::string_view name) {
@@ -63,9 +61,9 @@ std::span<const Operator> operators() {
 
 std::string TextWriter::fresh_name(std::string_view wish) {
   std::string name(wish);
-  int& used = used_names_[name];
-  ++used;
-  return used == 1 ? name : fmt::format("{}{}", name, used);
+  for (int number = 2; !used_names_.insert(name).second; ++number)
+    name = fmt::format("{}{}", wish, number);
+  return name;
 }
 
 TextTensor TextWriter::declare(std::string_view kind, std::string_view wish, DType dtype,

@@ -9,7 +9,7 @@
 // that is the type of the result.
 #pragma once
 
-#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +45,7 @@ class TextWriter {
   std::string text() const;
 
  private:
-  std::map<std::string, int> used_names_;
+  std::set<std::string> used_names_;
   std::vector<std::string> statements_;
   bool has_result_ = false;
   TextTensor result_;

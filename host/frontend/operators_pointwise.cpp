@@ -67,11 +67,9 @@ Result<void> write_elementwise(const Attributes& attributes, TextWriter& writer)
     if (row.name == wish) function = &row;
   }
   if (function == nullptr) {
-    const auto near = closest(wish, names);
     return attributes.error("function",
-                            fmt::format("there is no function '{}'{}; there are {}", wish,
-                                        near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                                        join(names, ", ")));
+                            fmt::format("there is no function '{}', there are {}{}", wish,
+                                        join(names, ", "), suggestion(wish, names)));
   }
   const TextTensor x = TRY(any_input(attributes, writer));
   if (function->needs_float && !is_float(x.dtype))

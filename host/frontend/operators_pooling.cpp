@@ -69,8 +69,9 @@ std::string inside_count(const Pool& pool) {
       continue;
     }
     const std::string start = scaled(window.axes[i], window.stride[i]);
-    factors.push_back(fmt::format("(min({} + {}, {}) - max({} - {}, 0))", start,
-                                  window.kernel[i] - before, pool.input.shape[i + 1], start, before));
+    const std::string first = before == 0 ? start : fmt::format("max({} - {}, 0)", start, before);
+    factors.push_back(fmt::format("(min({} + {}, {}) - {})", start, window.kernel[i] - before,
+                                  pool.input.shape[i + 1], first));
   }
   return join(factors, " * ");
 }

@@ -117,10 +117,8 @@ class Parser {
     std::vector<std::string> names;
     for (int i = 0; i <= static_cast<int>(DType::f64); ++i)
       names.emplace_back(to_string(static_cast<DType>(i)));
-    std::string hint;
-    if (const auto near = closest(peek().text, names))
-      hint = fmt::format("; did you mean '{}'?", *near);
-    return expected_with_hint(fmt::format("an element type ({})", join(names, ", ")), hint);
+    return expected_with_hint(fmt::format("an element type ({})", join(names, ", ")),
+                              suggestion(peek().text, names));
   }
 
   std::unexpected<Error> expected_with_hint(std::string_view what, std::string_view hint) const {
@@ -151,9 +149,8 @@ class Parser {
     }
     const bool is_name = peek().kind == TokenKind::word && !is_reserved(peek().text);
     if (!is_name || !peek(1).is("[")) {
-      std::string hint;
-      if (const auto near = closest(peek().text, {"input", "param", "output"}); near && is_name)
-        hint = fmt::format("; did you mean '{}'?", *near);
+      const std::string hint =
+          is_name ? suggestion(peek().text, {"input", "param", "output"}) : "";
       if (is_name && hint.empty()) take();
       return expected_with_hint(
           is_name && hint.empty() ? "'['"
@@ -182,7 +179,6 @@ class Parser {
   // name is followed by ':', or the closing bracket is followed by an expression.
   bool at_reducer() const {
     if (peek().kind != TokenKind::word || !find_reducer(peek().text) || !peek(1).is("(")) return false;
-    if (peek(2).kind != TokenKind::word) return false;
     if (find_function(peek().text) == nullptr) return true;
     size_t i = 2;
     while (peek(i).kind == TokenKind::word && peek(i + 1).is(",")) i += 2;
@@ -366,11 +362,9 @@ class Parser {
   Result<Syntax> call() {
     CastFunction cast;
     if (!find_function(peek().text) && !parse_cast(peek().text, cast)) {
-      std::string hint;
-      if (const auto near = closest(peek().text, callable_names()))
-        hint = fmt::format("; did you mean '{}'?", *near);
       return fail_at(file_, peek().place,
-                     fmt::format("expected a function, found '{}'{}", peek().text, hint));
+                     fmt::format("expected a function, found '{}'{}", peek().text,
+                                 suggestion(peek().text, callable_names())));
     }
     SyntaxNode node{.kind = SyntaxKind::call, .place = peek().place};
     node.text = take().text;

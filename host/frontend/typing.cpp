@@ -31,9 +31,19 @@ ExpressionChecker::ExpressionChecker(const Statement& statement, const Stage& st
              [&names](BufferId tensor) { return range_of(names.graph.tensors[tensor].dtype); }),
       axis_used_(stage.axes.size() + stage.reduce_axes.size(), false) {}
 
-Result<Expr> ExpressionChecker::value(const Syntax& syntax, std::optional<DType> wanted) {
+Result<void> ExpressionChecker::check_tensors(const Syntax& syntax) const {
   if (syntax->depth > kMaxDepth)
     return error(syntax, fmt::format("the expression nests deeper than {} levels", kMaxDepth));
+  if (syntax->kind == SyntaxKind::index && !names_.tensors.contains(syntax->text)) {
+    if (axis_number(syntax->text))
+      return error(syntax, fmt::format("'{}' is an axis and has no elements", syntax->text));
+    return unknown(syntax);
+  }
+  for (const Syntax& arg : syntax->args) TRYV(check_tensors(arg));
+  return {};
+}
+
+Result<Expr> ExpressionChecker::value(const Syntax& syntax, std::optional<DType> wanted) {
   const std::optional<DType> own = type_of(syntax);
   return converted(syntax, own ? own : wanted);
 }
@@ -113,7 +123,7 @@ Result<Expr> ExpressionChecker::number(const Syntax& syntax, std::optional<DType
   if (*wanted == DType::b1)
     return error(syntax, fmt::format("expected a condition (b1), found the number {}", syntax->text));
   if (!whole)
-    return error(syntax, fmt::format("expected an integer, because the other operand is {}, found {}",
+    return error(syntax, fmt::format("expected an integer, because its type is {} here, found {}",
                                      to_string(*wanted), syntax->text));
   if (syntax->integer < lowest(*wanted) || syntax->integer > highest(*wanted))
     return error(syntax, fmt::format("{} does not fit in {} ({} to {})", syntax->text,
@@ -146,10 +156,9 @@ std::unexpected<Error> ExpressionChecker::unknown(const Syntax& syntax) const {
   if (!indexed)
     for (const auto* axes : {&stage_.axes, &stage_.reduce_axes})
       for (const StageAxis& axis : *axes) known.push_back(axis.name);
-  const auto near = closest(syntax->text, known);
   return error(syntax, fmt::format("expected {}, found the unknown name '{}'{}",
                                    indexed ? "a tensor" : "an axis or a tensor", syntax->text,
-                                   near ? fmt::format("; did you mean '{}'?", *near) : ""));
+                                   suggestion(syntax->text, known)));
 }
 
 Result<Expr> ExpressionChecker::name(const Syntax& syntax) {
@@ -172,11 +181,7 @@ Result<Expr> ExpressionChecker::name(const Syntax& syntax) {
 
 Result<Expr> ExpressionChecker::load(const Syntax& syntax) {
   const auto found = names_.tensors.find(syntax->text);
-  if (found == names_.tensors.end()) {
-    if (axis_number(syntax->text))
-      return error(syntax, fmt::format("'{}' is an axis and has no elements", syntax->text));
-    return unknown(syntax);
-  }
+  ENSURE(found != names_.tensors.end(), "check_tensors() comes first");
   const Tensor& tensor = names_.graph.tensors[found->second];
   if (syntax->args.size() != tensor.shape.size())
     return error(syntax, fmt::format("'{}' has {} {}, found {} {}", tensor.name,

@@ -35,6 +35,9 @@ class ExpressionChecker {
   // The results of the fold that may be read as "the value so far", by name; from then on allowed.
   void allow_results(std::map<std::string, BufferId> results) { results_ = std::move(results); }
 
+  // Every tensor that is read stands above. Needs no extents.
+  Result<void> check_tensors(const Syntax& syntax) const;
+
   Result<Expr> value(const Syntax& syntax, std::optional<DType> wanted);
 
   bool axis_is_used(size_t axis) const { return axis_used_[axis]; }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "frontend/lexer.h"
 #include "frontend/operators.h"
 #include "frontend/workload.h"
 
@@ -131,11 +132,8 @@ class Loader {
     for (const auto& [key, node] : table) {
       const std::string word(key.str());
       if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-      const auto near = closest(word, known);
-      return error(place_of(key.source()),
-                   fmt::format("unknown key '{}'{}; expected {}", word,
-                               near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                               join(known, ", ")));
+      return error(place_of(key.source()), fmt::format("unknown key '{}', expected {}{}", word,
+                                                       join(known, ", "), suggestion(word, known)));
     }
     return {};
   }
@@ -202,7 +200,10 @@ Result<std::vector<Workload>> parse_workloads_toml(std::string_view text, const 
   const toml::parse_result parsed = toml::parse(text, path);
   if (!parsed) {
     const toml::parse_error& found = parsed.error();
-    return fail_at(path, place_of(found.source()), std::string(found.description()));
+    std::string message(found.description());
+    if (!message.empty())
+      message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+    return fail_at(path, place_of(found.source()), message);
   }
   return Loader(text, path).load(parsed.table());
 }
