@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent: reads messages from the line, keeps images, lays out and fills the buffers of a task,
+// has candidates run and answers. Nothing here knows an operating system; port.h is all it asks
+// for.
+#include "data.h"
+#include "frame.h"
+#include "port.h"
+#include "port_limits.h"
+#include "wire.h"
+
+enum { kResendAfterMs = 250, kGiveUpAfter = 40 };
+
+struct image {
+  uint64_t hash;  // 0: free
+  uint64_t offset;
+  uint32_t bytes;
+  uint32_t received;
+};
+
+static struct {
+  struct hone_link link;
+  bool closed;
+  // What came from the line and was not fed to the link yet.
+  uint8_t input[4096];
+  size_t input_begin;
+  size_t input_end;
+  // The message that is coming in, or has come in and waits to be served.
+  uint8_t message[HONE_AGENT_MESSAGE];
+  size_t message_bytes;
+  uint8_t message_type;
+  bool message_complete;
+  bool message_overlong;
+  // The message that goes out.
+  uint8_t reply[HONE_AGENT_PAYLOAD];
+  size_t reply_bytes;
+  uint8_t reply_type;
+  // Images, the task, the run.
+  struct image images[HONE_AGENT_IMAGES];
+  uint32_t next_image;
+  uint64_t store_cursor;
+  struct hone_buffer buffers[HONE_MAX_BUFFERS];
+  uint16_t buffer_count;
+  bool ready;  // a task was set up
+  uint16_t broken_buffer;
+  uint8_t broken_side;
+} agent;
+
+static uint8_t receive_space[HONE_WIRE_BYTES(HONE_AGENT_PAYLOAD)];
+static uint16_t slot_sizes[HONE_AGENT_WINDOW];
+static uint8_t slot_bytes[HONE_AGENT_WINDOW * HONE_WIRE_BYTES(HONE_AGENT_PAYLOAD)];
+
+// ---- the line
+// --------------------------------------------------------------------------------------
+
+static bool link_write(void* owner, const uint8_t* bytes, size_t count) {
+  (void)owner;
+  return port_write(bytes, count);
+}
+
+static bool link_deliver(void* owner, const struct hone_frame* frame) {
+  (void)owner;
+  if (agent.message_complete) return false;
+  if (agent.message_bytes + frame->payload_bytes > sizeof agent.message) {
+    agent.message_overlong = true;
+  } else {
+    __builtin_memcpy(agent.message + agent.message_bytes, frame->payload, frame->payload_bytes);
+    agent.message_bytes += frame->payload_bytes;
+  }
+  agent.message_type = frame->type;
+  agent.message_complete = !frame->more;
+  return true;
+}
+
+static void forget_message(void) {
+  agent.message_bytes = 0;
+  agent.message_complete = false;
+  agent.message_overlong = false;
+}
+
+static void link_opened(void* owner) {
+  (void)owner;
+  forget_message();
+}
+
+// Feeds what is there, or reads more; false: nothing came before the timeout.
+static bool pump(int32_t timeout_ms) {
+  if (agent.input_begin == agent.input_end) {
+    const int32_t count = port_read(agent.input, sizeof agent.input, timeout_ms);
+    if (count < 0) agent.closed = true;
+    if (count <= 0) return false;
+    agent.input_begin = 0;
+    agent.input_end = (size_t)count;
+  }
+  agent.input_begin += hone_link_feed(&agent.link, agent.input + agent.input_begin,
+                                      agent.input_end - agent.input_begin);
+  if (agent.link.broken) agent.closed = true;
+  return true;
+}
+
+// ---- replies
+// ---------------------------------------------------------------------------------------
+
+static void send_reply_frame(bool more) {
+  // Without an answer for ten seconds there is nobody to write to; a new session starts clean.
+  for (int timeouts = 0; !agent.closed && agent.link.state == HONE_LINK_OPEN;) {
+    if (hone_link_can_send(&agent.link)) {
+      hone_link_send(&agent.link, agent.reply_type, more, agent.reply, agent.reply_bytes);
+      break;
+    }
+    if (pump(kResendAfterMs)) continue;
+    if (++timeouts == kGiveUpAfter) agent.link.state = HONE_LINK_CLOSED;
+    hone_link_timed_out(&agent.link);
+  }
+  agent.reply_bytes = 0;
+}
+
+static void begin_reply(uint8_t type) {
+  agent.reply_type = type;
+  agent.reply_bytes = 0;
+}
+
+static void put_bytes(const uint8_t* bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (agent.reply_bytes == sizeof agent.reply) send_reply_frame(true);
+    agent.reply[agent.reply_bytes++] = bytes[i];
+  }
+}
+
+static void put(uint64_t value, size_t bytes) {
+  uint8_t stored[8];
+  hone_store(stored, value, bytes);
+  put_bytes(stored, bytes);
+}
+
+static void put_double(double value) {
+  union {
+    double value;
+    uint64_t bits;
+  } d = {value};
+  put(d.bits, 8);
+}
+
+static void put_text(const char* text) {
+  size_t length = 0;
+  while (text[length] && length < 255) ++length;
+  put(length, 1);
+  put_bytes((const uint8_t*)text, length);
+}
+
+static void end_reply(void) { send_reply_frame(false); }
+
+static void refuse(const char* reason) {
+  begin_reply(HONE_REFUSED);
+  put(agent.message_type, 1);
+  put_text(reason);
+  end_reply();
+}
+
+// ---- hello
+// -----------------------------------------------------------------------------------------
+
+static void serve_hello(void) {
+  const struct hone_facts* facts = port_facts();
+  begin_reply(HONE_HELLO_REPLY);
+  put(HONE_PROTOCOL_VERSION, 2);
+  put(facts->arch, 1);
+  put(sizeof(void*), 1);
+  put(facts->timer, 1);
+  put(facts->time_unit, 1);
+  put(facts->timer_overhead_ns, 4);
+  put(facts->page_bytes, 4);
+  put(facts->load_address, 8);
+  put(facts->load_bytes, 8);
+  put(facts->arena_bytes, 8);
+  put(facts->boot_nonce, 8);
+  put(facts->agent_hash, 8);
+  put(HONE_AGENT_PAYLOAD, 4);
+  put(HONE_AGENT_MESSAGE, 4);
+  put(HONE_MAX_BUFFERS, 2);
+  put(facts->core_count, 2);
+  for (uint16_t i = 0; i < facts->core_count; ++i) {
+    put(facts->cores[i].id, 2);
+    put(facts->cores[i].capacity, 2);
+    put(facts->cores[i].max_khz, 4);
+  }
+  put(facts->feature_count, 2);
+  for (uint16_t i = 0; i < facts->feature_count; ++i) put_text(facts->features[i]);
+  end_reply();
+}
+
+// ---- images
+// ----------------------------------------------------------------------------------------
+
+static struct image* find_image(uint64_t hash) {
+  for (uint32_t i = 0; i < HONE_AGENT_IMAGES; ++i)
+    if (agent.images[i].hash == hash) return &agent.images[i];
+  return NULL;
+}
+
+// Room in the store as in a ring: what lies where the new image goes is forgotten.
+static struct image* place_image(uint64_t hash, uint32_t bytes) {
+  const uint64_t space = port_facts()->image_store_bytes;
+  if (bytes > space) return NULL;
+  if (agent.store_cursor + bytes > space) agent.store_cursor = 0;
+  const uint64_t begin = agent.store_cursor;
+  for (uint32_t i = 0; i < HONE_AGENT_IMAGES; ++i) {
+    struct image* other = &agent.images[i];
+    if (other->offset < begin + bytes && begin < other->offset + other->bytes) other->hash = 0;
+  }
+  struct image* image = &agent.images[agent.next_image++ % HONE_AGENT_IMAGES];
+  *image = (struct image){hash, begin, bytes, 0};
+  agent.store_cursor = (begin + bytes + 63) & ~(uint64_t)63;
+  return image;
+}
+
+static void serve_image(struct hone_reader* reader) {
+  const uint64_t hash = hone_read(reader, 8);
+  const uint32_t total = (uint32_t)hone_read(reader, 4);
+  const uint32_t crc = (uint32_t)hone_read(reader, 4);
+  const uint32_t offset = (uint32_t)hone_read(reader, 4);
+  const uint32_t count = (uint32_t)reader->left;
+  if (reader->failed || hash == 0) return;
+  struct image* image = find_image(hash);
+  if (image && image->received == image->bytes) return;
+  if (offset == 0) {
+    if (image) image->hash = 0;
+    image = place_image(hash, total);
+  }
+  if (!image || image->bytes != total || image->received != offset || count > total - offset)
+    return;
+  uint8_t* bytes = port_facts()->image_store + image->offset;
+  __builtin_memcpy(bytes + offset, reader->bytes, count);
+  image->received += count;
+  if (image->received == total && hone_crc32(0, bytes, total) != crc) image->hash = 0;
+}
+
+// ---- buffers
+// ---------------------------------------------------------------------------------------
+
+static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
+
+// Whole pages for each buffer, so that inputs can be protected; guards before and after. The starts
+// are staggered by cache lines: buffers that all start at the same place in a page would meet in
+// the same cache sets, which no real program's do.
+static uint64_t lay_out(struct hone_buffer* buffer, uint16_t index, uint64_t offset) {
+  const uint64_t page = port_facts()->page_bytes;
+  const uint64_t stagger = (uint64_t)(index * 5 % 64) * 64;
+  const uint64_t start = HONE_MIN_GUARD_BYTES + stagger;
+  buffer->zone = (uint8_t*)(uintptr_t)offset;
+  buffer->zone_bytes = round_up(start + buffer->bytes + HONE_MIN_GUARD_BYTES, page);
+  buffer->start = buffer->zone + start;
+  return offset + buffer->zone_bytes;
+}
+
+static uint8_t* after(const struct hone_buffer* buffer) { return buffer->start + buffer->bytes; }
+static uint8_t* zone_end(const struct hone_buffer* buffer) {
+  return buffer->zone + buffer->zone_bytes;
+}
+
+static void paint_guards(const struct hone_buffer* buffer) {
+  hone_set_bytes(buffer->zone, HONE_GUARD_BYTE, (size_t)(buffer->start - buffer->zone));
+  hone_set_bytes(after(buffer), HONE_GUARD_BYTE, (size_t)(zone_end(buffer) - after(buffer)));
+}
+
+static bool guards_whole(const struct hone_buffer* buffer, uint16_t index) {
+  agent.broken_buffer = index;
+  agent.broken_side = HONE_BELOW;
+  if (!hone_all_bytes(buffer->zone, HONE_GUARD_BYTE, (size_t)(buffer->start - buffer->zone)))
+    return false;
+  agent.broken_side = HONE_ABOVE;
+  return hone_all_bytes(after(buffer), HONE_GUARD_BYTE, (size_t)(zone_end(buffer) - after(buffer)));
+}
+
+static bool all_guards_whole(const struct hone_run* run) {
+  for (uint16_t i = 0; i < run->buffer_count; ++i)
+    if (!guards_whole(&run->buffers[i], i)) return false;
+  return guards_whole(&run->workspace, HONE_WORKSPACE_BUFFER);
+}
+
+static void move_to(struct hone_buffer* buffer, uint8_t* base) {
+  buffer->zone = base + (uintptr_t)buffer->zone;
+  buffer->start = base + (uintptr_t)buffer->start;
+}
+
+static uint8_t read_buffer(struct hone_reader* reader, struct hone_buffer* buffer,
+                           struct hone_fill_spec* fill) {
+  buffer->bytes = hone_read(reader, 8);
+  buffer->dtype = (uint8_t)hone_read(reader, 1);
+  buffer->role = (uint8_t)hone_read(reader, 1);
+  fill->kind = (uint8_t)hone_read(reader, 1);
+  fill->shift = (uint8_t)hone_read(reader, 1);
+  fill->seed = hone_read(reader, 8);
+  fill->low = (int32_t)hone_read(reader, 4);
+  fill->high = (int32_t)hone_read(reader, 4);
+  const size_t element = hone_dtype_bytes(buffer->dtype);
+  const bool good = !reader->failed && element != 0 && (buffer->bytes & (element - 1)) == 0 &&
+                    buffer->bytes >> 48 == 0 && buffer->role <= HONE_OUTPUT &&
+                    fill->kind <= HONE_FILL_INTEGERS && fill->shift <= 30 &&
+                    fill->low <= fill->high;
+  return good ? HONE_SET_UP_OK : HONE_SET_UP_BAD_BUFFER;
+}
+
+static uint64_t elements_of(const struct hone_buffer* buffer) {
+  // Sizes of elements are powers of two.
+  return buffer->bytes >> __builtin_ctz((unsigned)hone_dtype_bytes(buffer->dtype));
+}
+
+static void prepare(struct hone_buffer* buffer, const struct hone_fill_spec* fill) {
+  paint_guards(buffer);
+  if (fill->kind == HONE_FILL_INTEGERS)
+    hone_fill_buffer(buffer->start, buffer->dtype, elements_of(buffer), fill);
+}
+
+static void set_up_reply(uint8_t status, uint16_t buffer, uint64_t arena_bytes) {
+  begin_reply(HONE_SET_UP_REPLY);
+  put(status, 1);
+  put(buffer, 2);
+  put(arena_bytes, 8);
+  end_reply();
+}
+
+static void serve_set_up(struct hone_reader* reader) {
+  agent.ready = false;
+  const uint16_t count = (uint16_t)hone_read(reader, 2);
+  if (count > HONE_MAX_BUFFERS) {
+    set_up_reply(HONE_SET_UP_TOO_MANY_BUFFERS, count, 0);
+    return;
+  }
+  const struct hone_reader first = *reader;
+  struct hone_fill_spec fill;
+  uint64_t arena_bytes = 0;
+  for (uint16_t i = 0; i < count; ++i) {
+    const uint8_t status = read_buffer(reader, &agent.buffers[i], &fill);
+    if (status != HONE_SET_UP_OK) {
+      set_up_reply(status, i, 0);
+      return;
+    }
+    arena_bytes = lay_out(&agent.buffers[i], i, arena_bytes);
+  }
+  uint8_t* base = NULL;
+  if (arena_bytes <= port_facts()->arena_bytes) base = port_arena(arena_bytes);
+  if (!base) {
+    set_up_reply(HONE_SET_UP_NO_MEMORY, 0, arena_bytes);
+    return;
+  }
+  *reader = first;
+  for (uint16_t i = 0; i < count; ++i) {
+    struct hone_buffer again;
+    read_buffer(reader, &again, &fill);
+    move_to(&agent.buffers[i], base);
+    prepare(&agent.buffers[i], &fill);
+  }
+  agent.buffer_count = count;
+  agent.ready = true;
+  set_up_reply(HONE_SET_UP_OK, count, arena_bytes);
+}
+
+// ---- the check of outputs
+// --------------------------------------------------------------------------
+
+static void put_tolerant_check(const struct hone_buffer* buffer) {
+  const uint64_t elements = elements_of(buffer);
+  const uint32_t samples = hone_parts(elements, HONE_CHECK_SAMPLES);
+  const size_t element = hone_dtype_bytes(buffer->dtype);
+  put(samples, 4);
+  for (uint32_t k = 0; k < samples; ++k)
+    put_bytes(buffer->start + hone_part_start(elements, samples, k) * element, element);
+  const uint32_t blocks = hone_parts(elements, HONE_CHECK_BLOCKS);
+  put(blocks, 4);
+  for (uint32_t k = 0; k < blocks; ++k) {
+    const struct hone_block_sum sum =
+        hone_sum_block(buffer->start, buffer->dtype, hone_part_start(elements, blocks, k),
+                       hone_part_start(elements, blocks, k + 1));
+    put_double(sum.sum);
+    put_double(sum.magnitude);
+  }
+}
+
+static void send_check(const struct hone_buffer* buffer, uint16_t index, uint8_t mode) {
+  const bool tolerant = mode == HONE_CHECK_TOLERANT && hone_is_float(buffer->dtype);
+  begin_reply(HONE_CHECK);
+  put(index, 2);
+  put(tolerant ? HONE_CHECK_TOLERANT : HONE_CHECK_EXACT, 1);
+  put(buffer->dtype, 1);
+  if (tolerant) {
+    put_tolerant_check(buffer);
+  } else {
+    put(hone_hash_elements(buffer->start, buffer->dtype, elements_of(buffer)), 8);
+  }
+  end_reply();
+}
+
+static bool check_outputs(struct hone_run* run) {
+  if (!all_guards_whole(run)) return false;
+  if (run->check_mode == HONE_CHECK_NONE) return true;
+  for (uint16_t i = 0; i < run->buffer_count; ++i)
+    if (run->buffers[i].role == HONE_OUTPUT) send_check(&run->buffers[i], i, run->check_mode);
+  return true;
+}
+
+// ---- a run
+// -----------------------------------------------------------------------------------------
+
+static void put_context(const struct hone_record* record) {
+  struct hone_context_value values[24] = {
+      {HONE_CONTEXT_CORE_BEFORE, record->core_before},
+      {HONE_CONTEXT_CORE_AFTER, record->core_after},
+      {HONE_CONTEXT_INVOLUNTARY_SWITCHES, (int64_t)record->involuntary_switches},
+      {HONE_CONTEXT_MAJOR_FAULTS, (int64_t)record->major_faults},
+      {HONE_CONTEXT_TIMER_OVERHEAD_NS, port_facts()->timer_overhead_ns},
+      {HONE_CONTEXT_CANARY_BEFORE_NS, (int64_t)record->canary_before_ns},
+      {HONE_CONTEXT_CANARY_AFTER_NS, (int64_t)record->canary_after_ns},
+      {HONE_CONTEXT_CHECKED_RUN_NS, (int64_t)record->checked_run_ns},
+      {HONE_CONTEXT_SANDBOXED, record->sandboxed},
+      {HONE_CONTEXT_RETRANSMITTED, agent.link.retransmitted_frames},
+  };
+  size_t count = 10;
+  count += port_context(values + count, sizeof values / sizeof values[0] - count);
+  put(count, 2);
+  for (size_t i = 0; i < count; ++i) {
+    put(values[i].tag, 1);
+    put((uint64_t)values[i].value, 8);
+  }
+}
+
+static void run_reply(uint8_t outcome, const struct hone_record* record) {
+  const bool measured = outcome == HONE_OK || outcome == HONE_ABANDONED;
+  uint32_t samples = measured ? record->sample_count : 0;
+  if (samples > HONE_MAX_SAMPLES) samples = HONE_MAX_SAMPLES;
+  begin_reply(HONE_RUN_REPLY);
+  put(outcome, 1);
+  put((uint32_t)record->signal, 4);
+  put((uint32_t)record->signal_code, 4);
+  put(record->fault_address, 8);
+  put(record->fault_pc, 8);
+  put(agent.broken_buffer, 2);
+  put(agent.broken_side, 1);
+  put((uint32_t)record->trouble, 4);
+  put(samples, 4);
+  for (uint32_t i = 0; i < samples; ++i) {
+    put(record->samples[i].ns, 8);
+    put(record->samples[i].iterations, 4);
+  }
+  put_context(record);
+  end_reply();
+}
+
+static uint64_t read_run(struct hone_reader* reader, struct hone_run* run) {
+  const uint64_t hash = hone_read(reader, 8);
+  run->image_bytes = (uint32_t)hone_read(reader, 4);
+  run->entry_offset = (uint32_t)hone_read(reader, 4);
+  run->bss_bytes = hone_read(reader, 8);
+  run->workspace_bytes = hone_read(reader, 8);
+  run->deadline_ms = (uint32_t)hone_read(reader, 4);
+  run->min_sample_ns = hone_read(reader, 8);
+  run->max_total_ns = hone_read(reader, 8);
+  run->abandon_above_ns = hone_read(reader, 8);
+  run->max_samples = (uint32_t)hone_read(reader, 4);
+  run->warm_ups = (uint16_t)hone_read(reader, 2);
+  run->threads = (uint16_t)hone_read(reader, 2);
+  run->check_mode = (uint8_t)hone_read(reader, 1);
+  run->core_count = (uint8_t)hone_read(reader, 1);
+  if (run->core_count > HONE_MAX_THREADS) reader->failed = true;
+  for (uint8_t i = 0; i < run->core_count && !reader->failed; ++i)
+    run->cores[i] = (uint16_t)hone_read(reader, 2);
+  return hash;
+}
+
+static bool image_fits(const struct hone_run* run, const struct image* image) {
+  const uint64_t region = port_facts()->load_bytes;
+  return run->image_bytes == image->bytes && run->entry_offset < run->image_bytes &&
+         run->image_bytes <= region && run->bss_bytes <= region - run->image_bytes;
+}
+
+static bool place_workspace(struct hone_run* run) {
+  struct hone_buffer* workspace = &run->workspace;
+  *workspace = (struct hone_buffer){.bytes = round_up(run->workspace_bytes, 64)};
+  if (run->workspace_bytes > port_facts()->arena_bytes) return false;
+  uint8_t* base = port_workspace(lay_out(workspace, run->buffer_count, 0));
+  if (!base) return false;
+  move_to(workspace, base);
+  paint_guards(workspace);
+  return true;
+}
+
+static uint8_t run_candidate(struct hone_run* run, const struct image* image) {
+  if (!image || image->received != image->bytes) return HONE_MISSING_IMAGE;
+  if (!image_fits(run, image)) return HONE_BAD_IMAGE;
+  if (!place_workspace(run)) return HONE_NOT_ENOUGH_MEMORY;
+  run->image = port_facts()->image_store + image->offset;
+  const enum hone_outcome outcome = port_run(run, check_outputs);
+  if (outcome != HONE_OK) return (uint8_t)outcome;
+  if (!all_guards_whole(run)) return HONE_GUARD_BROKEN;
+  return run->record->abandoned ? HONE_ABANDONED : HONE_OK;
+}
+
+static void serve_run(struct hone_reader* reader) {
+  struct hone_run run = {.buffers = agent.buffers, .buffer_count = agent.buffer_count};
+  const uint64_t hash = read_run(reader, &run);
+  if (reader->failed || run.threads == 0 || run.threads > HONE_MAX_THREADS ||
+      run.max_samples > HONE_MAX_SAMPLES || hash == 0) {
+    refuse("a run request with a field out of its range");
+    return;
+  }
+  if (!agent.ready) {
+    refuse("a run request before a task was set up");
+    return;
+  }
+  run.record = port_record();
+  const uint8_t outcome = run_candidate(&run, find_image(hash));
+  run_reply(outcome, run.record);
+}
+
+// ---- the loop
+// --------------------------------------------------------------------------------------
+
+static void serve_message(void) {
+  struct hone_reader reader = {agent.message, agent.message_bytes, false};
+  if (agent.message_overlong) {
+    refuse("a message longer than the agent's limit");
+    return;
+  }
+  switch (agent.message_type) {
+    case HONE_HELLO:
+      serve_hello();
+      break;
+    case HONE_SET_UP:
+      serve_set_up(&reader);
+      break;
+    case HONE_IMAGE:
+      serve_image(&reader);
+      break;
+    case HONE_RUN:
+      serve_run(&reader);
+      break;
+    default:
+      refuse("a message of unknown type");
+      break;
+  }
+}
+
+void hone_agent(void) {
+  agent.link = (struct hone_link){.write = link_write,
+                                  .deliver = link_deliver,
+                                  .opened = link_opened,
+                                  .payload_limit = HONE_AGENT_PAYLOAD,
+                                  .receive = receive_space,
+                                  .slot_sizes = slot_sizes,
+                                  .slot_bytes = slot_bytes,
+                                  .window = HONE_AGENT_WINDOW,
+                                  .is_agent = true};
+  hone_link_init(&agent.link);
+  int timeouts = 0;
+  while (!agent.closed) {
+    const bool quiet = hone_link_idle(&agent.link) || agent.link.state != HONE_LINK_OPEN;
+    if (pump(quiet ? -1 : kResendAfterMs)) {
+      timeouts = 0;
+    } else if (!quiet) {
+      if (++timeouts == kGiveUpAfter) agent.link.state = HONE_LINK_CLOSED;
+      hone_link_timed_out(&agent.link);
+    }
+    if (agent.message_complete) {
+      serve_message();
+      forget_message();
+    }
+  }
+}
