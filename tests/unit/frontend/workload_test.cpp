@@ -98,6 +98,42 @@ TEST_CASE("a file that is not TOML is text of the language") {
         "cannot read " + path + ": No such file or directory");
 }
 
+// The texts between ```LANGUAGE and ``` of a document.
+std::vector<std::string> fenced(const std::string& document, const std::string& language) {
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (const std::string_view line : split_lines(document)) {
+    if (line.starts_with("```")) {
+      inside = !inside && line.substr(3) == language;
+      if (inside) blocks.emplace_back();
+    } else if (inside) {
+      blocks.back() += std::string(line) + "\n";
+    }
+  }
+  return blocks;
+}
+
+TEST_CASE("the examples of the documentation hold") {
+  const auto document = read_file(std::string(HONE_SOURCE_DIR) + "/docs/text-language.md");
+  REQUIRE(document.has_value());
+  const auto texts = fenced(*document, "hone");
+  CHECK(texts.size() >= 4);
+  for (const std::string& text : texts) {
+    const auto graph = parse_graph({text, "docs/text-language.md", 1});
+    REQUIRE_MESSAGE(graph.has_value(), graph.error().message);
+    check_fixpoint(*graph);
+  }
+  const auto files = fenced(*document, "toml");
+  REQUIRE(files.size() == 1);
+  const auto workloads = parse_workloads_toml(files[0], "docs/text-language.md");
+  REQUIRE_MESSAGE(workloads.has_value(), workloads.error().message);
+  CHECK(workloads->size() == 3);
+  for (const Operator& row : operators())
+    CHECK(document->find(fmt::format("`{}`", row.name)) != std::string::npos);
+  for (const PointFunction& row : point_functions())
+    CHECK(document->find(std::string(row.name)) != std::string::npos);
+}
+
 TEST_CASE("names of tensors and axes count in the hash, the workload's name does not") {
   const auto hash = [](std::string_view text) { return hash_of(*parse_graph({text, "t", 1})); };
   const uint64_t one = hash("input X: f32[4]\noutput Y[i] = X[i]");
