@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "app/command.h"
+
+namespace hone {
+namespace {
+
+constexpr int kWrongInput = 2;
+
+constexpr std::array<CommandFacts, 7> kCommands = {{
+    {"tune", "search the fastest program for each workload, on the device that will run it",
+     declare_tune, false},
+    {"emit", "write the best programs found as a static C library", declare_emit, false},
+    {"show", "print a stage between a workload and machine code", declare_show, false},
+    {"measure", "build, check and time one schedule", declare_measure, false},
+    {"db", "look into the database of trials, export and import it", declare_db, false},
+    {"device", "list and probe devices", declare_device, false},
+    {"build-worker", "build candidates read from standard input", declare_build_worker, true},
+}};
+
+// Data files stand beside the program in a build tree: <build>/hone, <build>/agents, and the source
+// tree's targets/ under the name that the build recorded.
+Installation find_installation() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path folder = program.parent_path();
+  Installation installation;
+  installation.program = program.string();
+  installation.agents_folder = (folder / "agents").string();
+  installation.targets_folder = (folder / "targets").string();
+  return installation;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "hone: {}\n", error.message);
+  return kWrongInput;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Finds the fastest program for a tensor computation on the board that will run it."};
+  app.name("hone");
+  app.require_subcommand(1);
+  app.set_help_flag("-h,--help", "print this and end");
+  std::vector<std::pair<CLI::App*, CommandRun>> commands;
+  for (const CommandFacts& row : kCommands) {
+    CLI::App* command = app.add_subcommand(row.name, row.help);
+    if (row.hidden) command->group("");
+    commands.emplace_back(command, row.declare(*command));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForAllHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain(Error{fmt::format("{} (try hone --help)", error.what())});
+  }
+  for (const auto& [command, body] : commands) {
+    if (!command->parsed()) continue;
+    if (const auto done = body(find_installation()); !done) return complain(done.error());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  try {
+    return hone::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hone: %s\n", error.what());
+    return 1;
+  }
+}
