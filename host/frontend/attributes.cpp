@@ -11,13 +11,20 @@ namespace {
 
 std::string_view describe(ParameterType type) {
   switch (type) {
-    case ParameterType::positive: return "a positive integer";
-    case ParameterType::natural: return "an integer that is not negative";
-    case ParameterType::integer: return "an integer";
-    case ParameterType::number: return "a number";
-    case ParameterType::word: return "a string";
-    case ParameterType::shape: return "a list of positive integers";
-    case ParameterType::positive_list: return "a positive integer or a list of them";
+    case ParameterType::positive:
+      return "a positive integer";
+    case ParameterType::natural:
+      return "an integer that is not negative";
+    case ParameterType::integer:
+      return "an integer";
+    case ParameterType::number:
+      return "a number";
+    case ParameterType::word:
+      return "a string";
+    case ParameterType::shape:
+      return "a list of positive integers";
+    case ParameterType::positive_list:
+      return "a positive integer or a list of them";
     case ParameterType::natural_list:
       return "an integer that is not negative, or a list of such integers";
   }
@@ -40,24 +47,32 @@ bool fits(const AttributeValue& value, ParameterType type) {
                                          [least](int64_t element) { return element >= least; });
   };
   switch (type) {
-    case ParameterType::positive: return integer != nullptr && *integer > 0;
-    case ParameterType::natural: return integer != nullptr && *integer >= 0;
-    case ParameterType::integer: return integer != nullptr;
-    case ParameterType::number: return integer != nullptr || std::holds_alternative<double>(value);
-    case ParameterType::word: return std::holds_alternative<std::string>(value);
-    case ParameterType::shape: return list != nullptr && all_at_least(1);
-    case ParameterType::positive_list: return integer ? *integer > 0 : list && all_at_least(1);
-    case ParameterType::natural_list: return integer ? *integer >= 0 : list && all_at_least(0);
+    case ParameterType::positive:
+      return integer != nullptr && *integer > 0;
+    case ParameterType::natural:
+      return integer != nullptr && *integer >= 0;
+    case ParameterType::integer:
+      return integer != nullptr;
+    case ParameterType::number:
+      return integer != nullptr || std::holds_alternative<double>(value);
+    case ParameterType::word:
+      return std::holds_alternative<std::string>(value);
+    case ParameterType::shape:
+      return list != nullptr && all_at_least(1);
+    case ParameterType::positive_list:
+      return integer ? *integer > 0 : list && all_at_least(1);
+    case ParameterType::natural_list:
+      return integer ? *integer >= 0 : list && all_at_least(0);
   }
   return false;
 }
 
 std::unexpected<Error> unknown(const OperatorCall& call, const Attribute& attribute,
                                const std::vector<std::string>& known) {
-  return fail_at(call.file, attribute.place,
-                 fmt::format("'{}' has no attribute '{}', it takes {}{}", call.op, attribute.name,
-                             known.empty() ? "none" : join(known, ", "),
-                             suggestion(attribute.name, known)));
+  return fail_at(
+      call.file, attribute.place,
+      fmt::format("'{}' has no attribute '{}', it takes {}{}", call.op, attribute.name,
+                  known.empty() ? "none" : join(known, ", "), suggestion(attribute.name, known)));
 }
 
 }  // namespace
@@ -87,9 +102,9 @@ Result<Attributes> Attributes::match(const OperatorCall& call,
         std::any_of(call.attributes.begin(), call.attributes.end(),
                     [&](const Attribute& attribute) { return attribute.name == parameter.name; });
     if (!given)
-      return fail_at(call.file, call.place,
-                     fmt::format("'{}' needs the attribute '{}': {}", call.op, parameter.name,
-                                 parameter.doc));
+      return fail_at(
+          call.file, call.place,
+          fmt::format("'{}' needs the attribute '{}': {}", call.op, parameter.name, parameter.doc));
   }
   Attributes attributes;
   attributes.call_ = &call;
@@ -104,9 +119,8 @@ const Attribute* Attributes::find(std::string_view name) const {
 }
 
 const Parameter& Attributes::parameter(std::string_view name) const {
-  const auto row =
-      std::find_if(parameters_.begin(), parameters_.end(),
-                   [&](const Parameter& parameter) { return parameter.name == name; });
+  const auto row = std::find_if(parameters_.begin(), parameters_.end(),
+                                [&](const Parameter& parameter) { return parameter.name == name; });
   ENSURE(row != parameters_.end(), "'{}' has no parameter '{}'", call_->op, name);
   return *row;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of the operator library as a file wrote it, and what an operator says about the attributes it
-// takes. The file's syntax (TOML today) is not known here.
+// A call of the operator library as a file wrote it, and what an operator says about the attributes
+// it takes. The file's syntax (TOML today) is not known here.
 #pragma once
 
 #include <cstdint>

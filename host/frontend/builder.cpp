@@ -73,7 +73,9 @@ Value negation(const Value& operand) { return made(SyntaxKind::negation, "!", {o
 Value floor_divide(const Value& a, const Value& b) { return infix("//", a, b); }
 Value min(const Value& a, const Value& b) { return call("min", {a, b}); }
 Value max(const Value& a, const Value& b) { return call("max", {a, b}); }
-Value cast(DType dtype, const Value& operand) { return call(cast_name(Op::cast, dtype), {operand}); }
+Value cast(DType dtype, const Value& operand) {
+  return call(cast_name(Op::cast, dtype), {operand});
+}
 Value saturate(DType dtype, const Value& operand) {
   return call(cast_name(Op::saturate, dtype), {operand});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text language in C++: the same tree, the same checks, the same messages, with the place of the
-// C++ statement in front.
+// The text language in C++: the same tree, the same checks, the same messages, with the place of
+// the C++ statement in front.
 //
 //   GraphBuilder b;
 //   const TensorName X = b.input("X", DType::f32, {512, 512});
@@ -90,42 +90,96 @@ concept Operands = Operand<A> && Operand<B> &&
                    (std::same_as<A, Value> || std::same_as<B, Value> || std::same_as<A, AxisName> ||
                     std::same_as<B, AxisName>);
 
-template <typename A, typename B> requires Operands<A, B>
-Value operator+(const A& a, const B& b) { return infix("+", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator-(const A& a, const B& b) { return infix("-", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator*(const A& a, const B& b) { return infix("*", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator/(const A& a, const B& b) { return infix("/", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator%(const A& a, const B& b) { return infix("%", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator<<(const A& a, const B& b) { return infix("<<", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator>>(const A& a, const B& b) { return infix(">>", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator&(const A& a, const B& b) { return infix("&", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator|(const A& a, const B& b) { return infix("|", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator^(const A& a, const B& b) { return infix("^", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator&&(const A& a, const B& b) { return infix("&&", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator||(const A& a, const B& b) { return infix("||", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator<(const A& a, const B& b) { return compare("<", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator<=(const A& a, const B& b) { return compare("<=", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator>(const A& a, const B& b) { return compare(">", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator>=(const A& a, const B& b) { return compare(">=", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator==(const A& a, const B& b) { return compare("==", Value(a), Value(b)); }
-template <typename A, typename B> requires Operands<A, B>
-Value operator!=(const A& a, const B& b) { return compare("!=", Value(a), Value(b)); }
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator+(const A& a, const B& b) {
+  return infix("+", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator-(const A& a, const B& b) {
+  return infix("-", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator*(const A& a, const B& b) {
+  return infix("*", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator/(const A& a, const B& b) {
+  return infix("/", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator%(const A& a, const B& b) {
+  return infix("%", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator<<(const A& a, const B& b) {
+  return infix("<<", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator>>(const A& a, const B& b) {
+  return infix(">>", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator&(const A& a, const B& b) {
+  return infix("&", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator|(const A& a, const B& b) {
+  return infix("|", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator^(const A& a, const B& b) {
+  return infix("^", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator&&(const A& a, const B& b) {
+  return infix("&&", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator||(const A& a, const B& b) {
+  return infix("||", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator<(const A& a, const B& b) {
+  return compare("<", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator<=(const A& a, const B& b) {
+  return compare("<=", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator>(const A& a, const B& b) {
+  return compare(">", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator>=(const A& a, const B& b) {
+  return compare(">=", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator==(const A& a, const B& b) {
+  return compare("==", Value(a), Value(b));
+}
+template <typename A, typename B>
+  requires Operands<A, B>
+Value operator!=(const A& a, const B& b) {
+  return compare("!=", Value(a), Value(b));
+}
 inline Value operator-(const Value& operand) { return negate(operand); }
 inline Value operator!(const Value& operand) { return negation(operand); }
 
@@ -168,8 +222,8 @@ class GraphBuilder {
   TensorName output(std::string name, const std::vector<AxisName>& axes, const Right& right,
                     Where where = Where::current());
   std::vector<TensorName> tuple(const std::vector<std::string>& names,
-                                const std::vector<AxisName>& axes, const Right& right, bool is_output,
-                                Where where = Where::current());
+                                const std::vector<AxisName>& axes, const Right& right,
+                                bool is_output, Where where = Where::current());
 
   Result<Graph> finish() const;
 

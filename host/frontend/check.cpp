@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statements to a Graph. Extents that were left out are found first (an axis that indexes known tensors
-// by itself runs over their extent there), then expressions are typed, then what nobody reads is refused:
-// an unused input is more often a slip than a wish.
+// Statements to a Graph. Extents that were left out are found first (an axis that indexes known
+// tensors by itself runs over their extent there), then expressions are typed, then what nobody
+// reads is refused: an unused input is more often a slip than a wish.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -73,8 +73,9 @@ class Checker {
         TRYV(check_name(statement, name.place, name.text));
         const auto [earlier, fresh] = names_.later.emplace(name.text, name.place);
         if (!fresh)
-          return error(statement, name.place, fmt::format("'{}' is already defined in line {}",
-                                                          name.text, earlier->second.line));
+          return error(
+              statement, name.place,
+              fmt::format("'{}' is already defined in line {}", name.text, earlier->second.line));
       }
     return {};
   }
@@ -105,8 +106,8 @@ class Checker {
     if (extent <= 0)
       return error(statement, place, fmt::format("an extent must be positive, found {}", extent));
     if (extent > kMaxCount)
-      return error(statement, place, fmt::format("the extent {} is too large (at most {})", extent,
-                                                 kMaxCount));
+      return error(statement, place,
+                   fmt::format("the extent {} is too large (at most {})", extent, kMaxCount));
     return {};
   }
 
@@ -131,7 +132,8 @@ class Checker {
                              fmt::join(shape, " x ")));
   }
 
-  // -- axes ----------------------------------------------------------------------------------------
+  // -- axes
+  // ----------------------------------------------------------------------------------------
 
   Result<void> check_axes(const Statement& statement) const {
     std::map<std::string, Place> seen;
@@ -154,7 +156,8 @@ class Checker {
   Result<void> check_tensors(const Statement& statement) const {
     Stage stage;
     for (const SyntaxAxis& axis : statement.axes) stage.axes.push_back({axis.name, 1});
-    for (const SyntaxAxis& axis : statement.reduce_axes) stage.reduce_axes.push_back({axis.name, 1});
+    for (const SyntaxAxis& axis : statement.reduce_axes)
+      stage.reduce_axes.push_back({axis.name, 1});
     const ExpressionChecker checker(statement, stage, names_);
     for (const auto* values : {&statement.init, &statement.values})
       for (const Syntax& value : *values) TRYV(checker.check_tensors(value));
@@ -199,7 +202,8 @@ class Checker {
     return result;
   }
 
-  // -- computed tensors ----------------------------------------------------------------------------
+  // -- computed tensors
+  // ----------------------------------------------------------------------------
 
   Result<void> check_results(const Statement& statement) const {
     const ReducerFacts& reducer = facts(statement.reducer);
@@ -209,16 +213,19 @@ class Checker {
                    fmt::format("'{}' needs an axis to reduce", reducer.name));
     if (reducer.results != 0 && results != reducer.results) {
       if (statement.reducer == Reducer::none)
-        return error(statement, statement.place,
-                     fmt::format("{} results need a reducer of tuples (argmax, argmin, fold)", results));
-      return error(statement, statement.reducer_place,
-                   fmt::format("'{}' gives {} {}, found {} on the left side", reducer.name,
-                               reducer.results, reducer.results == 1 ? "result" : "results", results));
+        return error(
+            statement, statement.place,
+            fmt::format("{} results need a reducer of tuples (argmax, argmin, fold)", results));
+      return error(
+          statement, statement.reducer_place,
+          fmt::format("'{}' gives {} {}, found {} on the left side", reducer.name, reducer.results,
+                      reducer.results == 1 ? "result" : "results", results));
     }
     const auto check_count = [&](size_t count) -> Result<void> {
       if (count == results) return {};
-      return error(statement, statement.reducer_place,
-                   fmt::format("expected {} values for {} results, found {}", results, results, count));
+      return error(
+          statement, statement.reducer_place,
+          fmt::format("expected {} values for {} results, found {}", results, results, count));
     };
     TRYV(check_count(statement.values.size()));
     if (statement.reducer == Reducer::fold) TRYV(check_count(statement.init.size()));
@@ -317,7 +324,8 @@ class Checker {
     graph_.stages.push_back(std::move(stage));
   }
 
-  // -- unused --------------------------------------------------------------------------------------
+  // -- unused
+  // --------------------------------------------------------------------------------------
 
   static Result<void> check_axis_use(const Statement& statement, const Stage& stage,
                                      const ExpressionChecker& checker) {
@@ -335,20 +343,23 @@ class Checker {
   }
 
   Result<void> check_use() const {
-    if (statements_.empty()) return fail_at(file_, {1, 1}, "expected a computation, found no statement");
-    const bool has_output = std::any_of(statements_.begin(), statements_.end(),
-                                        [](const Statement& statement) { return statement.output; });
+    if (statements_.empty())
+      return fail_at(file_, {1, 1}, "expected a computation, found no statement");
+    const bool has_output =
+        std::any_of(statements_.begin(), statements_.end(),
+                    [](const Statement& statement) { return statement.output; });
     if (!has_output)
-      return error(statements_.back(), statements_.back().place,
-                   "nothing is an output: write 'output' before the statement that gives the result");
+      return error(
+          statements_.back(), statements_.back().place,
+          "nothing is an output: write 'output' before the statement that gives the result");
     for (int32_t i = 0; i < graph_.tensors.size(); ++i) {
       const Tensor& tensor = graph_.tensors[BufferId{i}];
       const size_t row = static_cast<size_t>(i);
       if (tensor.output || is_read_[row]) continue;
       constexpr std::array<std::string_view, 3> kRoles = {"input", "param", "tensor"};
       return error(*declared_[row].statement, declared_[row].place,
-                   fmt::format("the {} '{}' is never read", kRoles[static_cast<size_t>(tensor.role)],
-                               tensor.name));
+                   fmt::format("the {} '{}' is never read",
+                               kRoles[static_cast<size_t>(tensor.role)], tensor.name));
     }
     return {};
   }

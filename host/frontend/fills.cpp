@@ -22,10 +22,14 @@ struct Precision {
 
 Precision precision_of(DType dtype) {
   switch (dtype) {
-    case DType::f16: return {0x1p11, 65504, 0x1p-10};
-    case DType::bf16: return {0x1p8, 0x1.fep127, 0x1p-7};
-    case DType::f32: return {0x1p24, 0x1.fffffep127, 0x1p-23};
-    default: return {0x1p53, std::numeric_limits<double>::max(), 0x1p-52};
+    case DType::f16:
+      return {0x1p11, 65504, 0x1p-10};
+    case DType::bf16:
+      return {0x1p8, 0x1.fep127, 0x1p-7};
+    case DType::f32:
+      return {0x1p24, 0x1.fffffep127, 0x1p-23};
+    default:
+      return {0x1p53, std::numeric_limits<double>::max(), 0x1p-52};
   }
 }
 
@@ -140,16 +144,20 @@ class ValueFlow {
       case Op::tanh:
       case Op::sigmoid:
       case Op::erf:
-      case Op::pow: return false;
-      case Op::div: return !is_float(expr->dtype);
+      case Op::pow:
+        return false;
+      case Op::div:
+        return !is_float(expr->dtype);
       case Op::cast:
         if (is_float(expr->args[0]->dtype) && is_integer(expr->dtype))
           return scope.range(expr->args[0]).is_within(range_of(expr->dtype));
         break;
       case Op::add:
       case Op::sub:
-      case Op::mul: break;
-      default: return true;
+      case Op::mul:
+        break;
+      default:
+        return true;
     }
     return !is_float(expr->dtype) || magnitude(scope.range(expr)) <= precise_limit(expr->dtype);
   }
@@ -167,7 +175,8 @@ class ValueFlow {
   BufferId stray_read_;
 };
 
-// -- choice of ranges --------------------------------------------------------------------------------
+// -- choice of ranges
+// --------------------------------------------------------------------------------
 
 // Largest magnitudes, from the most telling to the most careful.
 struct Level {
@@ -227,9 +236,10 @@ Result<void> narrow_index_inputs(const Graph& graph, std::vector<Range>& ranges)
     range = {0, 0};
   }
   if (const BufferId stray = ValueFlow(graph, ranges).stray_read(); stray.valid())
-    return fail("an index of '{}' that is computed from data can be out of range: guard the read with "
-                "'if' or clamp it with min and max",
-                graph.tensors[stray].name);
+    return fail(
+        "an index of '{}' that is computed from data can be out of range: guard the read with "
+        "'if' or clamp it with min and max",
+        graph.tensors[stray].name);
   for (size_t i = 0; i < inputs.size(); ++i) {
     Range& range = ranges[static_cast<size_t>(inputs[i].value)];
     double good = 0;
@@ -244,7 +254,8 @@ Result<void> narrow_index_inputs(const Graph& graph, std::vector<Range>& ranges)
   return {};
 }
 
-// -- tolerance ---------------------------------------------------------------------------------------
+// -- tolerance
+// ---------------------------------------------------------------------------------------
 
 // Rounding errors grow like the root of the number of terms.
 Tolerance tolerance_of(const Graph& graph, const ValueFlow& flow) {
@@ -263,7 +274,8 @@ Tolerance tolerance_of(const Graph& graph, const ValueFlow& flow) {
   Tolerance tolerance{epsilon * (16 + 4 * root), epsilon * (4 + root / 4), 0};
   for (int32_t i = 0; i < graph.tensors.size(); ++i) {
     const Tensor& tensor = graph.tensors[BufferId{i}];
-    if (tensor.output && is_integer(tensor.dtype) && !flow[BufferId{i}].exact) tolerance.absolute = 1;
+    if (tensor.output && is_integer(tensor.dtype) && !flow[BufferId{i}].exact)
+      tolerance.absolute = 1;
   }
   return tolerance;
 }
@@ -288,8 +300,8 @@ Result<AnswerCheck> plan_answer_check(const Graph& graph) {
     const Tensor& tensor = graph.tensors[BufferId{i}];
     const Range& range = best[static_cast<size_t>(i)];
     if (tensor.role != TensorRole::computed)
-      check.fills.push_back({BufferId{i}, static_cast<int64_t>(range.low),
-                             static_cast<int64_t>(range.high)});
+      check.fills.push_back(
+          {BufferId{i}, static_cast<int64_t>(range.low), static_cast<int64_t>(range.high)});
     if (tensor.output) check.exact &= flow[BufferId{i}].exact;
   }
   if (!check.exact) check.tolerance = tolerance_of(graph, flow);

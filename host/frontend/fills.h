@@ -3,9 +3,9 @@
 // What the device fills inputs with, and how its answer is compared.
 //
 // Integers of a small range are chosen such that every sum and product of floats is a representable
-// integer: then the result does not depend on the order of evaluation, on fma or on extra precision,
-// and the answer of every candidate must be the same to the last bit. Where a computation rounds by
-// nature (exp, division, a root) the answer is compared within a tolerance.
+// integer: then the result does not depend on the order of evaluation, on fma or on extra
+// precision, and the answer of every candidate must be the same to the last bit. Where a
+// computation rounds by nature (exp, division, a root) the answer is compared within a tolerance.
 #pragma once
 
 #include <cstdint>

@@ -27,18 +27,25 @@ class Printer {
   // constant tells its type, so that it can stand bare.
   std::string expression(const Expr& expr, int minimum, bool typed) const {
     switch (expr->op) {
-      case Op::constant: return constant(*expr, typed);
-      case Op::axis: return axis_name(expr->id);
-      case Op::load: return load(*expr);
-      case Op::neg: return "-" + expression(expr->args[0], kPrefixPrecedence, false);
-      case Op::logical_not: return "!" + expression(expr->args[0], kPrefixPrecedence, false);
+      case Op::constant:
+        return constant(*expr, typed);
+      case Op::axis:
+        return axis_name(expr->id);
+      case Op::load:
+        return load(*expr);
+      case Op::neg:
+        return "-" + expression(expr->args[0], kPrefixPrecedence, false);
+      case Op::logical_not:
+        return "!" + expression(expr->args[0], kPrefixPrecedence, false);
       case Op::cast:
       case Op::saturate:
       case Op::bitcast:
         return fmt::format("{}({})", cast_name(expr->op, expr->dtype),
                            expression(expr->args[0], 0, false));
-      case Op::select: return bracketed(conditional(*expr), minimum > 0);
-      default: break;
+      case Op::select:
+        return bracketed(conditional(*expr), minimum > 0);
+      default:
+        break;
     }
     if (const Function* function = function_of(expr->op)) return call(*function, *expr);
     return infix(*expr, minimum);
@@ -141,7 +148,8 @@ std::string stage_text(const Graph& graph, const Stage& stage) {
   std::string right;
   if (stage.reducer != Reducer::none)
     right = fmt::format("{}({}) ", facts(stage.reducer).name, axes_text(stage.reduce_axes));
-  if (stage.reducer == Reducer::fold) right += fmt::format("from {} to ", printer.values(stage.init));
+  if (stage.reducer == Reducer::fold)
+    right += fmt::format("from {} to ", printer.values(stage.init));
   return fmt::format("{}[{}] = {}{}\n", left, axes_text(stage.axes), right,
                      printer.values(stage.values));
 }

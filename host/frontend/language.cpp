@@ -75,20 +75,28 @@ auto find_row(const Rows& rows, Predicate predicate) -> decltype(&rows[0]) {
 
 bool accepts(Operands operands, DType dtype) {
   switch (operands) {
-    case Operands::number: return dtype != DType::b1;
-    case Operands::integer: return is_integer(dtype);
-    case Operands::floating: return is_float(dtype);
-    case Operands::boolean: return dtype == DType::b1;
+    case Operands::number:
+      return dtype != DType::b1;
+    case Operands::integer:
+      return is_integer(dtype);
+    case Operands::floating:
+      return is_float(dtype);
+    case Operands::boolean:
+      return dtype == DType::b1;
   }
   return false;
 }
 
 std::string_view to_string(Operands operands) {
   switch (operands) {
-    case Operands::number: return "a number";
-    case Operands::integer: return "an integer";
-    case Operands::floating: return "a floating-point number";
-    case Operands::boolean: return "a condition (b1)";
+    case Operands::number:
+      return "a number";
+    case Operands::integer:
+      return "an integer";
+    case Operands::floating:
+      return "a floating-point number";
+    case Operands::boolean:
+      return "a condition (b1)";
   }
   return "";
 }
@@ -144,7 +152,8 @@ const ReducerFacts& facts(Reducer reducer) { return kReducers[static_cast<size_t
 bool is_reserved(std::string_view word) {
   CastFunction cast;
   return std::find(kKeywords.begin(), kKeywords.end(), word) != kKeywords.end() ||
-         find_function(word) != nullptr || find_reducer(word) != nullptr || parse_cast(word, cast) || !is_name(word);
+         find_function(word) != nullptr || find_reducer(word) != nullptr ||
+         parse_cast(word, cast) || !is_name(word);
 }
 
 std::vector<std::string> callable_names() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words and signs of the text language, one table a kind. The parser, the checker and the printer
-// read the same tables, so that what prints is what parses.
+// The words and signs of the text language, one table a kind. The parser, the checker and the
+// printer read the same tables, so that what prints is what parses.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text to tokens. A statement ends with its line, unless the line cannot be complete: inside brackets,
-// after an operator, or when the next line begins with an operator, `then` or `else`. The lexer decides
-// that, so the parser sees a newline only where it ends a statement.
+// Text to tokens. A statement ends with its line, unless the line cannot be complete: inside
+// brackets, after an operator, or when the next line begins with an operator, `then` or `else`. The
+// lexer decides that, so the parser sees a newline only where it ends a statement.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ struct SourceText {
 
 Result<std::vector<Token>> lex(const SourceText& source);
 
-// "; did you mean 'input'?", or nothing when no candidate is near. Names of one letter are all near each
-// other, so nothing is suggested for them.
+// "; did you mean 'input'?", or nothing when no candidate is near. Names of one letter are all near
+// each other, so nothing is suggested for them.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
 std::unexpected<Error> fail_at(std::string_view file, Place place, const std::string& message);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Useful operations are counted exactly: a term of a sum is zero where a factor is `if C then … else 0`
-// and C does not hold, also when that factor is a stage of its own (a padded copy) that the term reads.
-// The conditions found this way are conjunctions that rarely couple more than two axes, so the number of
-// instances where they hold is a product over groups of coupled axes, each counted by enumeration.
+// Useful operations are counted exactly: a term of a sum is zero where a factor is `if C then …
+// else 0` and C does not hold, also when that factor is a stage of its own (a padded copy) that the
+// term reads. The conditions found this way are conjunctions that rarely couple more than two axes,
+// so the number of instances where they hold is a product over groups of coupled axes, each counted
+// by enumeration.
 #include "frontend/operations.h"
 
 #include <algorithm>
@@ -56,7 +57,9 @@ void conditions_of(const Graph& graph, const Expr& expr, std::vector<Expr>& cond
       return;
     case Op::neg:
     case Op::cast:
-    case Op::saturate: conditions_of(graph, expr->args[0], conditions); return;
+    case Op::saturate:
+      conditions_of(graph, expr->args[0], conditions);
+      return;
     case Op::select:
       if (is_zero(expr->args[2])) {
         split_conjunction(expr->args[0], conditions);
@@ -79,7 +82,8 @@ void conditions_of(const Graph& graph, const Expr& expr, std::vector<Expr>& cond
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 

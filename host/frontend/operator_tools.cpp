@@ -9,16 +9,15 @@
 namespace hone {
 namespace {
 
-std::string shape_text(const Extents& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
+std::string shape_text(const Extents& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 Result<TextTensor> previous_of_rank(const Attributes& attributes, const TextTensor& previous,
                                     size_t rank) {
   if (previous.shape.size() == rank) return previous;
-  return attributes.error("op", fmt::format("'{}' needs an input of {} dimensions, found {} from the "
-                                            "operator before it",
-                                            attributes.op(), rank, shape_text(previous.shape)));
+  return attributes.error("op",
+                          fmt::format("'{}' needs an input of {} dimensions, found {} from the "
+                                      "operator before it",
+                                      attributes.op(), rank, shape_text(previous.shape)));
 }
 
 }  // namespace
@@ -29,9 +28,8 @@ Result<TextTensor> shaped_input(const Attributes& attributes, TextWriter& writer
   if (writer.result() != nullptr) return previous_of_rank(attributes, *writer.result(), rank);
   const Extents shape = attributes.list(shape_attribute);
   if (shape.size() != rank)
-    return attributes.error(shape_attribute,
-                            fmt::format("'{}' must have {} extents, found {}", shape_attribute, rank,
-                                        shape_text(shape)));
+    return attributes.error(shape_attribute, fmt::format("'{}' must have {} extents, found {}",
+                                                         shape_attribute, rank, shape_text(shape)));
   return writer.declare("input", wish, TRY(dtype_attribute(attributes, "dtype")), shape);
 }
 
@@ -62,8 +60,8 @@ Result<DType> dtype_attribute(const Attributes& attributes, std::string_view nam
   std::vector<std::string> names;
   for (int i = static_cast<int>(DType::i8); i <= static_cast<int>(DType::f64); ++i)
     names.emplace_back(to_string(static_cast<DType>(i)));
-  return attributes.error(name, fmt::format("'{}' must be one of {}, found \"{}\"", name,
-                                            join(names, ", "), word));
+  return attributes.error(
+      name, fmt::format("'{}' must be one of {}, found \"{}\"", name, join(names, ", "), word));
 }
 
 Result<void> need_float(const Attributes& attributes, const TextTensor& input) {
@@ -79,9 +77,9 @@ Result<DType> accumulator_of(const Attributes& attributes, DType dtype) {
   }
   const DType accumulator = TRY(dtype_attribute(attributes, "accumulator"));
   if (is_float(dtype) && !is_float(accumulator))
-    return attributes.error("accumulator",
-                            fmt::format("'accumulator' must be a floating-point type for {}, found {}",
-                                        to_string(dtype), to_string(accumulator)));
+    return attributes.error(
+        "accumulator", fmt::format("'accumulator' must be a floating-point type for {}, found {}",
+                                   to_string(dtype), to_string(accumulator)));
   return accumulator;
 }
 
@@ -90,8 +88,8 @@ Result<Extents> per_dimension(const Attributes& attributes, std::string_view nam
   const Extents list = attributes.list(name);
   if (list.size() == dimensions) return list;
   if (list.size() == 1) return Extents(dimensions, list[0]);
-  return attributes.error(name, fmt::format("'{}' must be one integer or a list of {}, found {}", name,
-                                            dimensions, shape_text(list)));
+  return attributes.error(name, fmt::format("'{}' must be one integer or a list of {}, found {}",
+                                            name, dimensions, shape_text(list)));
 }
 
 bool Padding::is_zero() const {
@@ -163,11 +161,16 @@ std::string element(const TextTensor& tensor, const std::vector<std::string>& in
 
 std::vector<std::string> axis_names(size_t rank) {
   switch (rank) {
-    case 1: return {"i"};
-    case 2: return {"i", "j"};
-    case 3: return {"n", "x", "c"};
-    case 4: return {"n", "y", "x", "c"};
-    default: return {"n", "z", "y", "x", "c"};
+    case 1:
+      return {"i"};
+    case 2:
+      return {"i", "j"};
+    case 3:
+      return {"n", "x", "c"};
+    case 4:
+      return {"n", "y", "x", "c"};
+    default:
+      return {"n", "z", "y", "x", "c"};
   }
 }
 
@@ -185,7 +188,8 @@ void name_axes(Window& window) {
     const std::string name(kNames[kNames.size() - dimensions + i]);
     window.axes.push_back(name);
     window.kernel_axes.push_back(window.kernel[i] == 1 ? "0" : "r" + name);
-    if (window.kernel[i] > 1) window.reduce.push_back(fmt::format("r{}:{}", name, window.kernel[i]));
+    if (window.kernel[i] > 1)
+      window.reduce.push_back(fmt::format("r{}:{}", name, window.kernel[i]));
   }
 }
 
@@ -201,9 +205,10 @@ Result<Window> window_of(const Attributes& attributes, const TextTensor& input, 
     const int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
     const int64_t padded = input.shape[i + 1] + window.padding.before[i] + window.padding.after[i];
     if (reach > padded)
-      return attributes.error("kernel", fmt::format("the kernel reaches over {} elements of dimension "
-                                                    "{}, which has {} with its padding",
-                                                    reach, i + 2, padded));
+      return attributes.error("kernel",
+                              fmt::format("the kernel reaches over {} elements of dimension "
+                                          "{}, which has {} with its padding",
+                                          reach, i + 2, padded));
     window.out.push_back((padded - reach) / window.stride[i] + 1);
   }
   name_axes(window);

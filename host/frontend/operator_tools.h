@@ -23,7 +23,8 @@ inline constexpr Parameter kShapeParameter{"shape", ParameterType::shape, "",
 // The input of an operator: what the one before it made, or else a new input of the text, whose
 // extents are the attribute `shape_attribute` or the attributes of `extent_attributes`.
 Result<TextTensor> shaped_input(const Attributes& attributes, TextWriter& writer,
-                                std::string_view shape_attribute, std::string_view wish, size_t rank);
+                                std::string_view shape_attribute, std::string_view wish,
+                                size_t rank);
 Result<TextTensor> input_of_extents(const Attributes& attributes, TextWriter& writer,
                                     std::span<const std::string_view> extent_attributes,
                                     std::string_view wish);
@@ -33,17 +34,19 @@ Result<TextTensor> any_input(const Attributes& attributes, TextWriter& writer);
 Result<DType> dtype_attribute(const Attributes& attributes, std::string_view name);
 Result<void> need_float(const Attributes& attributes, const TextTensor& input);
 
-// The type in which products of `dtype` are summed: the attribute `accumulator`, or by default one that
-// is wide enough.
+// The type in which products of `dtype` are summed: the attribute `accumulator`, or by default one
+// that is wide enough.
 Result<DType> accumulator_of(const Attributes& attributes, DType dtype);
 inline constexpr Parameter kAccumulatorParameter{
     "accumulator", ParameterType::word, "auto",
-    "the type in which products are summed and the type of the result: by default f32 for f16 and bf16, "
+    "the type in which products are summed and the type of the result: by default f32 for f16 and "
+    "bf16, "
     "i32 for i8, u8 and i16, else the input's",
     false};
 
 // One value a dimension, from an attribute that gives one for all or one for each.
-Result<Extents> per_dimension(const Attributes& attributes, std::string_view name, size_t dimensions);
+Result<Extents> per_dimension(const Attributes& attributes, std::string_view name,
+                              size_t dimensions);
 // The same for padding, which may also give two for each: before and after.
 struct Padding {
   Extents before;
@@ -66,7 +69,8 @@ std::string element(const TextTensor& tensor, const std::vector<std::string>& in
 // Usual names for the axes of an activation of that rank.
 std::vector<std::string> axis_names(size_t rank);
 
-// Sliding windows over N,spatial…,C: names and extents of the axes for 1, 2 or 3 spatial dimensions.
+// Sliding windows over N,spatial…,C: names and extents of the axes for 1, 2 or 3 spatial
+// dimensions.
 struct Window {
   Extents kernel;
   Extents stride;

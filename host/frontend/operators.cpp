@@ -27,8 +27,8 @@ std::vector<std::string> known_names() {
 std::unexpected<Error> unknown(const OperatorCall& call) {
   const std::vector<std::string> names = known_names();
   return fail_at(call.file, call.place,
-                 fmt::format("there is no operator '{}', there are {}{}", call.op, join(names, ", "),
-                             suggestion(call.op, names)));
+                 fmt::format("there is no operator '{}', there are {}{}", call.op,
+                             join(names, ", "), suggestion(call.op, names)));
 }
 
 const Operator* find_operator(std::string_view name) {
@@ -41,8 +41,9 @@ const Operator* find_operator(std::string_view name) {
 Result<OperatorCall> resolved(const OperatorCall& call) {
   if (find_operator(call.op) != nullptr) return call;
   const auto functions = point_functions();
-  const bool is_function = std::any_of(functions.begin(), functions.end(),
-                                       [&](const PointFunction& row) { return row.name == call.op; });
+  const bool is_function =
+      std::any_of(functions.begin(), functions.end(),
+                  [&](const PointFunction& row) { return row.name == call.op; });
   if (!is_function) return unknown(call);
   OperatorCall elementwise = call;
   elementwise.op = "elementwise";
@@ -57,7 +58,8 @@ std::span<const Operator> operators() {
   return rows;
 }
 
-// -- TextWriter --------------------------------------------------------------------------------------
+// -- TextWriter
+// --------------------------------------------------------------------------------------
 
 std::string TextWriter::fresh_name(std::string_view wish) {
   std::string name(wish);
@@ -96,7 +98,8 @@ std::string TextWriter::text() const {
   return text;
 }
 
-// -- chains ------------------------------------------------------------------------------------------
+// -- chains
+// ------------------------------------------------------------------------------------------
 
 Result<std::string> write_operators(const std::vector<OperatorCall>& chain) {
   ENSURE(!chain.empty());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operator library: one row an operator. An operator is a function that writes text of the language
-// into a TextWriter, so a new one needs no more than that function and its row
+// The operator library: one row an operator. An operator is a function that writes text of the
+// language into a TextWriter, so a new one needs no more than that function and its row
 // (docs/adding-an-operator.md).
 //
-// Layouts: activations N,…,C with channels last; weights kernel…, in, out. Weights are `param`, what
-// flows is `input`. Products accumulate in a type of their own (f16, bf16: f32; i8, u8, i16: i32), and
-// that is the type of the result.
+// Layouts: activations N,…,C with channels last; weights kernel…, in, out. Weights are `param`,
+// what flows is `input`. Products accumulate in a type of their own (f16, bf16: f32; i8, u8, i16:
+// i32), and that is the type of the result.
 #pragma once
 
 #include <set>
@@ -60,7 +60,8 @@ struct Operator {
 
 std::span<const Operator> operators();
 
-// Functions of one value that are operators by their own name and values of `elementwise`'s attribute.
+// Functions of one value that are operators by their own name and values of `elementwise`'s
+// attribute.
 struct PointFunction {
   std::string_view name;
   std::string_view text;  // in the language; `x` stands for the element

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions. A padded copy is a stage of its own (P), so that the search decides whether it is made
-// whole, by tiles, or inlined. A kernel extent of 1 gives no reduce axis.
+// Convolutions. A padded copy is a stage of its own (P), so that the search decides whether it is
+// made whole, by tiles, or inlined. A kernel extent of 1 gives no reduce axis.
 #include <array>
 
 #include "frontend/operator_tools.h"
@@ -13,7 +13,8 @@ using Names = std::vector<std::string>;
 
 constexpr Parameter kInput{"input", ParameterType::shape, "",
                            "the extents of the input, as in [1, 56, 56, 64]", true};
-constexpr Parameter kFilters{"filters", ParameterType::positive, "", "channels of the result", false};
+constexpr Parameter kFilters{"filters", ParameterType::positive, "", "channels of the result",
+                             false};
 constexpr Parameter kKernel{"kernel", ParameterType::positive_list, "",
                             "the extents of the kernel, as in [3, 3]", false};
 constexpr Parameter kStride{"stride", ParameterType::positive_list, "1",
@@ -24,10 +25,12 @@ constexpr Parameter kPadding{
 constexpr Parameter kDilation{"dilation", ParameterType::positive_list, "1",
                               "the distance of two elements of the kernel in the input", false};
 constexpr Parameter kGroups{"groups", ParameterType::positive, "1",
-                            "input and result channels fall into so many groups of their own", false};
+                            "input and result channels fall into so many groups of their own",
+                            false};
 
-constexpr std::array kConvParameters = {kInput,    kFilters, kKernel,         kStride,              kPadding,
-                                        kDilation, kGroups,  kDtypeParameter, kAccumulatorParameter};
+constexpr std::array kConvParameters = {kInput,  kFilters,        kKernel,
+                                        kStride, kPadding,        kDilation,
+                                        kGroups, kDtypeParameter, kAccumulatorParameter};
 
 Names joined(std::initializer_list<Names> parts) {
   Names all;
@@ -50,11 +53,13 @@ std::string product(const TextTensor& a, const Names& a_indices, const TextTenso
 
 // k // (filters per group) * (channels per group) + c
 std::string grouped_channel(int64_t filters_per_group, int64_t channels_per_group) {
-  const std::string group = filters_per_group == 1 ? "k" : fmt::format("k // {}", filters_per_group);
+  const std::string group =
+      filters_per_group == 1 ? "k" : fmt::format("k // {}", filters_per_group);
   return channels_per_group == 1 ? group : sum_of(scaled(group, channels_per_group), "c");
 }
 
-Result<void> write_convolution(const Attributes& attributes, TextWriter& writer, size_t dimensions) {
+Result<void> write_convolution(const Attributes& attributes, TextWriter& writer,
+                               size_t dimensions) {
   const TextTensor x = TRY(shaped_input(attributes, writer, "input", "X", dimensions + 2));
   const DType sum = TRY(accumulator_of(attributes, x.dtype));
   Window window = TRY(window_of(attributes, x, true));
@@ -62,9 +67,10 @@ Result<void> write_convolution(const Attributes& attributes, TextWriter& writer,
   const int64_t filters = attributes.integer("filters");
   const int64_t groups = attributes.integer("groups");
   if (channels % groups != 0 || filters % groups != 0)
-    return attributes.error("groups", fmt::format("'groups' = {} must divide the {} input channels and "
-                                                  "the {} filters",
-                                                  groups, channels, filters));
+    return attributes.error("groups",
+                            fmt::format("'groups' = {} must divide the {} input channels and "
+                                        "the {} filters",
+                                        groups, channels, filters));
   const int64_t group_channels = channels / groups;
   Extents weight_shape = window.kernel;
   weight_shape.push_back(group_channels);
@@ -73,8 +79,7 @@ Result<void> write_convolution(const Attributes& attributes, TextWriter& writer,
   const TextTensor p = pad(writer, x, window.padding, "0");
   const std::string c = group_channels == 1 ? "0" : "c";
   if (group_channels > 1) window.reduce.push_back(fmt::format("c:{}", group_channels));
-  const std::string channel =
-      groups == 1 ? c : grouped_channel(filters / groups, group_channels);
+  const std::string channel = groups == 1 ? c : grouped_channel(filters / groups, group_channels);
   writer.compute("C", sum, joined({{"n"}, window.axes, {"k"}}), result_shape(x, window, filters),
                  reduction("sum", window.reduce,
                            product(p, joined({{"n"}, window.reads(), {channel}}), w,
@@ -98,7 +103,8 @@ constexpr std::array kDepthwiseParameters = {
     kStride,
     kPadding,
     kDilation,
-    Parameter{"multiplier", ParameterType::positive, "1", "result channels of an input channel", false},
+    Parameter{"multiplier", ParameterType::positive, "1", "result channels of an input channel",
+              false},
     kDtypeParameter,
     kAccumulatorParameter};
 
@@ -117,15 +123,15 @@ Result<void> write_depthwise(const Attributes& attributes, TextWriter& writer) {
   const std::string in = multiplier == 1 ? "c" : fmt::format("k // {}", multiplier);
   Names weight_indices = joined({window.kernel_axes, {in}});
   if (multiplier > 1) weight_indices.push_back(fmt::format("k % {}", multiplier));
-  writer.compute("C", sum, joined({{"n"}, window.axes, {out}}),
-                 result_shape(x, window, channels * multiplier),
-                 reduction("sum", window.reduce,
-                           product(p, joined({{"n"}, window.reads(), {in}}), w, weight_indices, sum)));
+  writer.compute(
+      "C", sum, joined({{"n"}, window.axes, {out}}), result_shape(x, window, channels * multiplier),
+      reduction("sum", window.reduce,
+                product(p, joined({{"n"}, window.reads(), {in}}), w, weight_indices, sum)));
   return {};
 }
 
-constexpr std::array kTransposeParameters = {kInput,   kFilters,        kKernel,              kStride,
-                                             kPadding, kDtypeParameter, kAccumulatorParameter};
+constexpr std::array kTransposeParameters = {
+    kInput, kFilters, kKernel, kStride, kPadding, kDtypeParameter, kAccumulatorParameter};
 
 // The input with stride - 1 zeros between its elements and `before` zeros around: element y of the
 // copy is element (y - before) / stride of the input where that is whole and inside.
@@ -141,7 +147,8 @@ TextTensor dilate(TextWriter& writer, const TextTensor& x, const Extents& stride
     const int64_t before = padding.before[i];
     const int64_t extent = x.shape[axis];
     shape[axis] = (extent - 1) * stride[i] + 1 + before + padding.after[i];
-    const std::string shifted = before == 0 ? axes[axis] : fmt::format("{} - {}", axes[axis], before);
+    const std::string shifted =
+        before == 0 ? axes[axis] : fmt::format("{} - {}", axes[axis], before);
     if (stride[i] == 1) {
       indices[axis] = shifted;
       conditions.push_back(fmt::format("{} <= {} < {}", before, axes[axis], before + extent));
@@ -169,15 +176,17 @@ Result<void> write_transpose(const Attributes& attributes, TextWriter& writer) {
   for (size_t i = 0; i < 2; ++i) {
     const int64_t most = window.kernel[i] - 1;
     if (cut.before[i] > most || cut.after[i] > most)
-      return attributes.error("padding", fmt::format("'padding' must be less than the kernel ({} in "
-                                                     "dimension {})",
-                                                     window.kernel[i], i + 2));
+      return attributes.error("padding",
+                              fmt::format("'padding' must be less than the kernel ({} in "
+                                          "dimension {})",
+                                          window.kernel[i], i + 2));
     around.before.push_back(most - cut.before[i]);
     around.after.push_back(most - cut.after[i]);
     window.out.push_back((x.shape[i + 1] - 1) * stride[i] + window.kernel[i] - cut.before[i] -
                          cut.after[i]);
     if (window.out.back() < 1)
-      return attributes.error("padding", fmt::format("'padding' leaves nothing of dimension {}", i + 2));
+      return attributes.error("padding",
+                              fmt::format("'padding' leaves nothing of dimension {}", i + 2));
   }
   window.stride = {1, 1};
   window.dilation = {1, 1};
@@ -201,30 +210,30 @@ Result<void> write_transpose(const Attributes& attributes, TextWriter& writer) {
   return {};
 }
 
-constexpr std::array kCapsuleParameters = {
-    kInput,
-    kFilters,
-    kKernel,
-    kStride,
-    kPadding,
-    Parameter{"capsule", ParameterType::positive, "4", "extent of a capsule's square matrix", false},
-    kDtypeParameter,
-    kAccumulatorParameter};
+constexpr std::array kCapsuleParameters = {kInput,
+                                           kFilters,
+                                           kKernel,
+                                           kStride,
+                                           kPadding,
+                                           Parameter{"capsule", ParameterType::positive, "4",
+                                                     "extent of a capsule's square matrix", false},
+                                           kDtypeParameter,
+                                           kAccumulatorParameter};
 
 Result<void> write_capsule(const Attributes& attributes, TextWriter& writer) {
   if (writer.result() != nullptr)
     return attributes.error("op", "'conv2d_capsule' can only be the first operator of a chain");
   const Extents plane = attributes.list("input");
   if (plane.size() != 4)
-    return attributes.error("input", fmt::format("'input' must have 4 extents (N, H, W, C), found {}",
-                                                 plane.size()));
+    return attributes.error(
+        "input", fmt::format("'input' must have 4 extents (N, H, W, C), found {}", plane.size()));
   const int64_t capsule = attributes.integer("capsule");
   const DType dtype = TRY(dtype_attribute(attributes, "dtype"));
   const DType sum = TRY(accumulator_of(attributes, dtype));
   const TextTensor planes{"", dtype, plane};
   Window window = TRY(window_of(attributes, planes, false));
-  const TextTensor x = writer.declare(
-      "input", "X", dtype, {plane[0], plane[1], plane[2], capsule, capsule, plane[3]});
+  const TextTensor x = writer.declare("input", "X", dtype,
+                                      {plane[0], plane[1], plane[2], capsule, capsule, plane[3]});
   const int64_t filters = attributes.integer("filters");
   const TextTensor w =
       writer.declare("param", "W", dtype,
@@ -239,22 +248,22 @@ Result<void> write_capsule(const Attributes& attributes, TextWriter& writer) {
     const auto shifted = [](const char* axis, int64_t by) {
       return by == 0 ? std::string(axis) : fmt::format("{} - {}", axis, by);
     };
-    p = writer.compute("P", dtype, {"n", "y", "x", "i", "j", "c"},
-                       {plane[0], height, width, capsule, capsule, plane[3]},
-                       fmt::format("if {} <= y < {} && {} <= x < {} then {} else 0", top,
-                                   top + plane[1], left, left + plane[2],
-                                   element(x, {"n", shifted("y", top), shifted("x", left), "i", "j",
-                                               "c"})));
+    p = writer.compute(
+        "P", dtype, {"n", "y", "x", "i", "j", "c"},
+        {plane[0], height, width, capsule, capsule, plane[3]},
+        fmt::format("if {} <= y < {} && {} <= x < {} then {} else 0", top, top + plane[1], left,
+                    left + plane[2],
+                    element(x, {"n", shifted("y", top), shifted("x", left), "i", "j", "c"})));
   }
   window.reduce.push_back(fmt::format("m:{}", capsule));
   window.reduce.push_back(fmt::format("c:{}", plane[3]));
   const Names reads = window.reads();
-  writer.compute("C", sum, {"n", "y", "x", "i", "j", "k"},
-                 {plane[0], window.out[0], window.out[1], capsule, capsule, filters},
-                 reduction("sum", window.reduce,
-                           product(p, {"n", reads[0], reads[1], "i", "m", "c"}, w,
-                                   {window.kernel_axes[0], window.kernel_axes[1], "m", "j", "c", "k"},
-                                   sum)));
+  writer.compute(
+      "C", sum, {"n", "y", "x", "i", "j", "k"},
+      {plane[0], window.out[0], window.out[1], capsule, capsule, filters},
+      reduction("sum", window.reduce,
+                product(p, {"n", reads[0], reads[1], "i", "m", "c"}, w,
+                        {window.kernel_axes[0], window.kernel_axes[1], "m", "j", "c", "k"}, sum)));
   return {};
 }
 

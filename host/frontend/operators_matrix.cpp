@@ -36,7 +36,8 @@ Result<void> write_matmul(const Attributes& attributes, TextWriter& writer) {
 Result<void> write_dense(const Attributes& attributes, TextWriter& writer) {
   const std::string wish = attributes.word("bias");
   if (wish != "yes" && wish != "no")
-    return attributes.error("bias", fmt::format("'bias' must be \"yes\" or \"no\", found \"{}\"", wish));
+    return attributes.error("bias",
+                            fmt::format("'bias' must be \"yes\" or \"no\", found \"{}\"", wish));
   const TextTensor product = TRY(write_product(attributes, writer));
   if (wish == "no") return {};
   const TextTensor bias = writer.declare("param", "bias", product.dtype, {product.shape[1]});
@@ -94,8 +95,7 @@ Result<void> write_transpose_batch_matmul(const Attributes& attributes, TextWrit
   const std::string term =
       fmt::format("{} * {}", converted(element(q, {"b", "i", "h", "d"}), q.dtype, sum),
                   converted(element(k, {"b", "j", "h", "d"}), k.dtype, sum));
-  writer.compute("S", sum, {"b", "h", "i", "j"},
-                 {q.shape[0], q.shape[2], q.shape[1], q.shape[1]},
+  writer.compute("S", sum, {"b", "h", "i", "j"}, {q.shape[0], q.shape[2], q.shape[1], q.shape[1]},
                  fmt::format("sum(d:{}) {}", q.shape[3], term));
   return {};
 }

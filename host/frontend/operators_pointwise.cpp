@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that compute each element from the element at the same place: functions of one value, and
-// what follows a convolution in a network. Channels are the last axis.
+// Operators that compute each element from the element at the same place: functions of one value,
+// and what follows a convolution in a network. Channels are the last axis.
 #include <array>
 #include <cctype>
 
@@ -33,9 +33,7 @@ constexpr std::array kFunctions = {
     PointFunction{"hard_swish", "x * min(max(x + 3, 0), 6) / 6", true},
 };
 
-bool is_word_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The function's text with `value` for each word x.
 std::string applied(std::string_view text, const std::string& value) {
@@ -73,8 +71,8 @@ Result<void> write_elementwise(const Attributes& attributes, TextWriter& writer)
   }
   const TextTensor x = TRY(any_input(attributes, writer));
   if (function->needs_float && !is_float(x.dtype))
-    return attributes.error("function", fmt::format("'{}' needs a floating-point input, found {}", wish,
-                                                    to_string(x.dtype)));
+    return attributes.error("function", fmt::format("'{}' needs a floating-point input, found {}",
+                                                    wish, to_string(x.dtype)));
   const std::vector<std::string> axes = axis_names(x.shape.size());
   writer.compute(is_reserved(wish) ? "Y" : wish, x.dtype, axes, x.shape,
                  applied(function->text, element(x, axes)));
@@ -104,8 +102,8 @@ Result<void> write_batch_norm(const Attributes& attributes, TextWriter& writer) 
   return {};
 }
 
-Result<void> write_with_other(const Attributes& attributes, TextWriter& writer, std::string_view wish,
-                              std::string_view sign) {
+Result<void> write_with_other(const Attributes& attributes, TextWriter& writer,
+                              std::string_view wish, std::string_view sign) {
   const TextTensor x = TRY(any_input(attributes, writer));
   const std::vector<std::string> axes = axis_names(x.shape.size());
   const TextTensor other = writer.declare("input", "R", x.dtype, x.shape);
@@ -150,8 +148,8 @@ Result<void> write_requantize(const Attributes& attributes, TextWriter& writer) 
   if (is_float(to)) return attributes.error("to", "'to' must be an integer type");
   const TextTensor x = TRY(any_input(attributes, writer));
   if (is_float(x.dtype))
-    return attributes.error("op", fmt::format("'requantize' needs an integer input, found {}",
-                                              to_string(x.dtype)));
+    return attributes.error(
+        "op", fmt::format("'requantize' needs an integer input, found {}", to_string(x.dtype)));
   const int64_t multiplier = attributes.integer("multiplier");
   const int64_t shift = attributes.integer("shift");
   if (multiplier >= int64_t{1} << 31)
@@ -170,7 +168,8 @@ constexpr std::array kRows = {
     Operator{"bias", "adds a param of one value a channel", kPlainParameters, write_bias},
     Operator{"batch_norm", "times a param plus a param of one value a channel (folded statistics)",
              kPlainParameters, write_batch_norm},
-    Operator{"add", "adds another input of the same shape (a residual)", kPlainParameters, write_add},
+    Operator{"add", "adds another input of the same shape (a residual)", kPlainParameters,
+             write_add},
     Operator{"multiply", "multiplies by another input of the same shape", kPlainParameters,
              write_multiply},
     Operator{"cast", "converts to another type", kCastParameters, write_cast},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling over windows of N,H,W,C. Padding is never an element: the greatest of a window ignores it,
-// and the mean divides by the elements that lie inside.
+// Pooling over windows of N,H,W,C. Padding is never an element: the greatest of a window ignores
+// it, and the mean divides by the elements that lie inside.
 #include <array>
 
 #include "base/text.h"
@@ -15,10 +15,11 @@ constexpr std::array kParameters = {
               true},
     Parameter{"kernel", ParameterType::positive_list, "", "the extents of a window", false},
     Parameter{"stride", ParameterType::positive_list, "1", "the distance of two windows", false},
-    Parameter{"padding", ParameterType::natural_list, "0",
-              "how far windows reach over the edge: one number, one a dimension, or before and after "
-              "for each",
-              false},
+    Parameter{
+        "padding", ParameterType::natural_list, "0",
+        "how far windows reach over the edge: one number, one a dimension, or before and after "
+        "for each",
+        false},
     kDtypeParameter,
 };
 
@@ -36,8 +37,9 @@ Result<Pool> pool_of(const Attributes& attributes, TextWriter& writer) {
   const Window& window = pool.window;
   for (size_t i = 0; i < 2; ++i)
     if (window.padding.before[i] >= window.kernel[i] || window.padding.after[i] >= window.kernel[i])
-      return attributes.error("padding", "'padding' must be less than the kernel, so that every window "
-                                         "holds an element");
+      return attributes.error("padding",
+                              "'padding' must be less than the kernel, so that every window "
+                              "holds an element");
   pool.axes = {"n", "y", "x", "c"};
   pool.shape = {pool.input.shape[0], window.out[0], window.out[1], pool.input.shape[3]};
   return pool;

@@ -51,15 +51,15 @@ Result<void> write_softmax(const Attributes& attributes, TextWriter& writer) {
   const Rows rows = TRY(rows_of(attributes, writer));
   const TextTensor most = writer.compute("most", rows.sum, rows.outer_axes, rows.outer_shape,
                                          "max" + rows.reduce + rows.value);
-  const TextTensor powers = writer.compute(
-      "E", rows.sum, rows.axes, rows.input.shape,
-      fmt::format("exp({} - {})", rows.value, element(most, rows.outer_axes)));
+  const TextTensor powers =
+      writer.compute("E", rows.sum, rows.axes, rows.input.shape,
+                     fmt::format("exp({} - {})", rows.value, element(most, rows.outer_axes)));
   const TextTensor total = writer.compute("total", rows.sum, rows.outer_axes, rows.outer_shape,
                                           "sum" + rows.reduce + element(powers, rows.axes));
-  writer.compute("softmax", rows.input.dtype, rows.axes, rows.input.shape,
-                 converted(fmt::format("{} / {}", element(powers, rows.axes),
-                                       element(total, rows.outer_axes)),
-                           rows.sum, rows.input.dtype));
+  writer.compute(
+      "softmax", rows.input.dtype, rows.axes, rows.input.shape,
+      converted(fmt::format("{} / {}", element(powers, rows.axes), element(total, rows.outer_axes)),
+                rows.sum, rows.input.dtype));
   return {};
 }
 
@@ -84,10 +84,9 @@ Result<void> write_layer_norm(const Attributes& attributes, TextWriter& writer) 
       writer.compute("squares", rows.sum, rows.outer_axes, rows.outer_shape,
                      fmt::format("sum{}{} * {}", rows.reduce, deviation, deviation));
   const std::string last = rows.axes.back();
-  const std::string normed =
-      fmt::format("{} * rsqrt({} / {} + {}) * {} + {}", deviation,
-                  element(squares, rows.outer_axes), rows.length, attributes.number("epsilon"),
-                  element(gamma, {last}), element(beta, {last}));
+  const std::string normed = fmt::format(
+      "{} * rsqrt({} / {} + {}) * {} + {}", deviation, element(squares, rows.outer_axes),
+      rows.length, attributes.number("epsilon"), element(gamma, {last}), element(beta, {last}));
   writer.compute("normed", rows.input.dtype, rows.axes, rows.input.shape,
                  converted(normed, rows.sum, rows.input.dtype));
   return {};
@@ -137,7 +136,8 @@ Result<void> write_embedding(const Attributes& attributes, TextWriter& writer) {
 
 constexpr std::array kRows = {
     Operator{"softmax", "exp(x) over its sum along the last axis", kRowParameters, write_softmax},
-    Operator{"layer_norm", "rows of mean 0 and variance 1 along the last axis, times gamma plus beta",
+    Operator{"layer_norm",
+             "rows of mean 0 and variance 1 along the last axis, times gamma plus beta",
              kLayerNormParameters, write_layer_norm},
     Operator{"norm", "the root of the sum of squares of each matrix", kNormParameters, write_norm},
     Operator{"embedding", "rows of a table, by an index that is an input", kEmbeddingParameters,

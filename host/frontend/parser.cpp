@@ -26,7 +26,8 @@ class Parser {
   }
 
  private:
-  // -- tokens --------------------------------------------------------------------------------------
+  // -- tokens
+  // --------------------------------------------------------------------------------------
 
   const Token& peek(size_t ahead = 0) const {
     return tokens_[std::min(next_ + ahead, tokens_.size() - 1)];
@@ -86,7 +87,8 @@ class Parser {
     return value;
   }
 
-  // -- statements ----------------------------------------------------------------------------------
+  // -- statements
+  // ----------------------------------------------------------------------------------
 
   Result<Statement> statement() {
     if (peek().is("input") || peek().is("param")) return declaration();
@@ -149,13 +151,12 @@ class Parser {
     }
     const bool is_name = peek().kind == TokenKind::word && !is_reserved(peek().text);
     if (!is_name || !peek(1).is("[")) {
-      const std::string hint =
-          is_name ? suggestion(peek().text, {"input", "param", "output"}) : "";
+      const std::string hint = is_name ? suggestion(peek().text, {"input", "param", "output"}) : "";
       if (is_name && hint.empty()) take();
-      return expected_with_hint(
-          is_name && hint.empty() ? "'['"
-                                  : "a statement ('input', 'param', 'output' or NAME[axes] = …)",
-          hint);
+      return expected_with_hint(is_name && hint.empty()
+                                    ? "'['"
+                                    : "a statement ('input', 'param', 'output' or NAME[axes] = …)",
+                                hint);
     }
     statement.names.push_back(TRY(name("the name of a tensor")));
     return {};
@@ -178,7 +179,8 @@ class Parser {
   // `max(k:10) X[k]` reduces, `max(a, b)` is a function: after a reducer stand axes, so the first
   // name is followed by ':', or the closing bracket is followed by an expression.
   bool at_reducer() const {
-    if (peek().kind != TokenKind::word || !find_reducer(peek().text) || !peek(1).is("(")) return false;
+    if (peek().kind != TokenKind::word || !find_reducer(peek().text) || !peek(1).is("("))
+      return false;
     if (find_function(peek().text) == nullptr) return true;
     size_t i = 2;
     while (peek(i).kind == TokenKind::word && peek(i + 1).is(",")) i += 2;
@@ -219,7 +221,8 @@ class Parser {
     return values;
   }
 
-  // -- expressions ---------------------------------------------------------------------------------
+  // -- expressions
+  // ---------------------------------------------------------------------------------
 
   Result<Syntax> made(SyntaxNode node) const {
     const Place place = node.place;
@@ -353,10 +356,11 @@ class Parser {
   }
 
   std::unexpected<Error> inner_reducer() const {
-    return fail_at(file_, peek().place,
-                   fmt::format("'{}' must stand alone on the right side of '=': give it a statement "
-                               "of its own and read its result here",
-                               peek().text));
+    return fail_at(
+        file_, peek().place,
+        fmt::format("'{}' must stand alone on the right side of '=': give it a statement "
+                    "of its own and read its result here",
+                    peek().text));
   }
 
   Result<Syntax> call() {

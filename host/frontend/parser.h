@@ -8,12 +8,12 @@
 //   results    = NAME | "(" NAME { "," NAME } ")"
 //   axis       = NAME [ ":" INT ]
 //   right      = [ reducer "(" axis { "," axis } ")" [ "from" values "to" ] ] values
-//   values     = expression, or "(" expression { "," expression } ")" when there are several results
-//   expression = "if" expression "then" expression "else" expression | infix
-//   infix      = operators of the table in language.cpp; comparisons chain
-//   prefix     = ("-" | "!") prefix | primary
-//   primary    = NUMBER | "true" | "false" | "inf" | "nan" | "(" expression ")"
-//              | NAME | NAME "[" [ expression { "," expression } ] "]" | FUNCTION "(" expression … ")"
+//   values     = expression, or "(" expression { "," expression } ")" when there are several
+//   results expression = "if" expression "then" expression "else" expression | infix infix      =
+//   operators of the table in language.cpp; comparisons chain prefix     = ("-" | "!") prefix |
+//   primary primary    = NUMBER | "true" | "false" | "inf" | "nan" | "(" expression ")"
+//              | NAME | NAME "[" [ expression { "," expression } ] "]" | FUNCTION "(" expression …
+//              ")"
 #pragma once
 
 #include <vector>

@@ -24,8 +24,8 @@ Range hull(std::initializer_list<double> values) {
 double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 Range multiply(const Range& a, const Range& b) {
-  return hull({times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
-               times(a.high, b.high)});
+  return hull(
+      {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high)});
 }
 
 Range divide(const Range& a, const Range& b) {
@@ -72,22 +72,34 @@ Range absolute(const Range& a) {
 
 Range function_range(Op op, const Range& a) {
   switch (op) {
-    case Op::neg: return {-a.high, -a.low};
-    case Op::abs: return absolute(a);
-    case Op::exp: return rising(a, [](double x) { return std::exp(x); });
-    case Op::log: return a.low < 0 ? kEverything : rising(a, [](double x) { return std::log(x); });
-    case Op::sqrt: return {std::sqrt(std::max(0.0, a.low)), std::sqrt(std::max(0.0, a.high))};
+    case Op::neg:
+      return {-a.high, -a.low};
+    case Op::abs:
+      return absolute(a);
+    case Op::exp:
+      return rising(a, [](double x) { return std::exp(x); });
+    case Op::log:
+      return a.low < 0 ? kEverything : rising(a, [](double x) { return std::log(x); });
+    case Op::sqrt:
+      return {std::sqrt(std::max(0.0, a.low)), std::sqrt(std::max(0.0, a.high))};
     case Op::rsqrt: {
       const double low = std::max(0.0, a.low);
       return {1 / std::sqrt(std::max(0.0, a.high)), low == 0 ? kInfinity : 1 / std::sqrt(low)};
     }
-    case Op::tanh: return rising(a, [](double x) { return std::tanh(x); });
-    case Op::erf: return rising(a, [](double x) { return std::erf(x); });
-    case Op::sigmoid: return rising(a, [](double x) { return 1 / (1 + std::exp(-x)); });
-    case Op::floor: return rising(a, [](double x) { return std::floor(x); });
-    case Op::ceil: return rising(a, [](double x) { return std::ceil(x); });
-    case Op::round: return rising(a, [](double x) { return std::nearbyint(x); });
-    default: return kEverything;
+    case Op::tanh:
+      return rising(a, [](double x) { return std::tanh(x); });
+    case Op::erf:
+      return rising(a, [](double x) { return std::erf(x); });
+    case Op::sigmoid:
+      return rising(a, [](double x) { return 1 / (1 + std::exp(-x)); });
+    case Op::floor:
+      return rising(a, [](double x) { return std::floor(x); });
+    case Op::ceil:
+      return rising(a, [](double x) { return std::ceil(x); });
+    case Op::round:
+      return rising(a, [](double x) { return std::nearbyint(x); });
+    default:
+      return kEverything;
   }
 }
 
@@ -114,14 +126,19 @@ double magnitude(const Range& range) {
   return range.is_empty() ? 0 : std::max(std::fabs(range.low), std::fabs(range.high));
 }
 
-// -- linear forms ------------------------------------------------------------------------------------
+// -- linear forms
+// ------------------------------------------------------------------------------------
 
 void RangeScope::accumulate(const Expr& expr, double factor, Linear& sum) {
   if (expr->dtype == DType::i64) {
     const auto value = [](const Expr& e) { return static_cast<double>(e->int_value); };
     switch (expr->op) {
-      case Op::constant: sum.base += factor * value(expr); return;
-      case Op::neg: accumulate(expr->args[0], -factor, sum); return;
+      case Op::constant:
+        sum.base += factor * value(expr);
+        return;
+      case Op::neg:
+        accumulate(expr->args[0], -factor, sum);
+        return;
       case Op::add:
       case Op::sub:
         accumulate(expr->args[0], factor, sum);
@@ -137,7 +154,8 @@ void RangeScope::accumulate(const Expr& expr, double factor, Linear& sum) {
       case Op::cast:
         if (is_integer(expr->args[0]->dtype)) return accumulate(expr->args[0], factor, sum);
         break;
-      default: break;
+      default:
+        break;
     }
   } else if (is_constant(expr) && !is_float(expr->dtype)) {
     sum.base += factor * static_cast<double>(expr->int_value);
@@ -172,7 +190,8 @@ double RangeScope::ratio(const std::vector<Term>& a, const std::vector<Term>& b)
   return found;
 }
 
-// -- guards ------------------------------------------------------------------------------------------
+// -- guards
+// ------------------------------------------------------------------------------------------
 
 size_t RangeScope::enter(const Expr& condition, bool holds) {
   const size_t mark = guards_.size();
@@ -185,7 +204,9 @@ void RangeScope::leave(size_t mark) { guards_.resize(mark); }
 void RangeScope::add_guard(const Expr& condition, bool holds) {
   const auto& args = condition->args;
   switch (condition->op) {
-    case Op::logical_not: add_guard(args[0], !holds); return;
+    case Op::logical_not:
+      add_guard(args[0], !holds);
+      return;
     case Op::logical_and:
     case Op::logical_or:
       // A false conjunction and a true disjunction say nothing about either side.
@@ -207,7 +228,8 @@ void RangeScope::add_guard(const Expr& condition, bool holds) {
       add_order(args[0], args[1], 0);
       add_order(args[1], args[0], 0);
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -232,7 +254,8 @@ Range RangeScope::guarded(const std::vector<Term>& terms, Range range) const {
   return range;
 }
 
-// -- ranges ------------------------------------------------------------------------------------------
+// -- ranges
+// ------------------------------------------------------------------------------------------
 
 Range RangeScope::range(const Expr& expr) const {
   if (expr->dtype == DType::i64) return linear_range(expr);
@@ -266,10 +289,14 @@ Range RangeScope::structural_range(const Expr& expr) const {
           is_float(expr->dtype) ? expr->float_value : static_cast<double>(expr->int_value);
       return hull({value});
     }
-    case Op::axis: return {0, static_cast<double>(axis_extent_(expr->id) - 1)};
-    case Op::load: return tensor_range_(BufferId{expr->id});
-    case Op::select: return select_range(expr);
-    case Op::bitcast: return range_of(expr->dtype);
+    case Op::axis:
+      return {0, static_cast<double>(axis_extent_(expr->id) - 1)};
+    case Op::load:
+      return tensor_range_(BufferId{expr->id});
+    case Op::select:
+      return select_range(expr);
+    case Op::bitcast:
+      return range_of(expr->dtype);
     case Op::cast:
     case Op::saturate: {
       Range inner = range(expr->args[0]);
@@ -280,7 +307,8 @@ Range RangeScope::structural_range(const Expr& expr) const {
       return {std::clamp(inner.low, type.low, type.high),
               std::clamp(inner.high, type.low, type.high)};
     }
-    default: break;
+    default:
+      break;
   }
   if (expr->dtype == DType::b1) return {0, 1};
   if (expr->args.size() == 1) return function_range(expr->op, range(expr->args[0]));
@@ -291,29 +319,38 @@ Range RangeScope::binary_range(const Expr& expr) const {
   const Range a = range(expr->args[0]);
   const Range b = range(expr->args[1]);
   switch (expr->op) {
-    case Op::add: return {a.low + b.low, a.high + b.high};
-    case Op::sub: return {a.low - b.high, a.high - b.low};
+    case Op::add:
+      return {a.low + b.low, a.high + b.high};
+    case Op::sub:
+      return {a.low - b.high, a.high - b.low};
     case Op::mul: {
       Range product = multiply(a, b);
       if (equal(expr->args[0], expr->args[1])) product.low = std::max(0.0, product.low);
       return product;
     }
-    case Op::div: return is_float(expr->dtype) ? divide(a, b) : floor_divide(a, b);
-    case Op::mod: return modulo(a, b);
-    case Op::min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case Op::max: return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    case Op::div:
+      return is_float(expr->dtype) ? divide(a, b) : floor_divide(a, b);
+    case Op::mod:
+      return modulo(a, b);
+    case Op::min:
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    case Op::max:
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case Op::bit_and:
     case Op::bit_or:
-    case Op::bit_xor: return bit_range(a, b, expr->op);
+    case Op::bit_xor:
+      return bit_range(a, b, expr->op);
     case Op::shl:
     case Op::shr:
       if (b.low < 0 || b.low != b.high || b.low >= static_cast<double>(8 * bytes_of(expr->dtype)))
         return kEverything;
-      if (expr->op == Op::shl) return {std::ldexp(a.low, static_cast<int>(b.low)),
-                                       std::ldexp(a.high, static_cast<int>(b.low))};
+      if (expr->op == Op::shl)
+        return {std::ldexp(a.low, static_cast<int>(b.low)),
+                std::ldexp(a.high, static_cast<int>(b.low))};
       return {std::floor(std::ldexp(a.low, -static_cast<int>(b.low))),
               std::floor(std::ldexp(a.high, -static_cast<int>(b.low)))};
-    default: return kEverything;
+    default:
+      return kEverything;
   }
 }
 

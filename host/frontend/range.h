@@ -4,13 +4,14 @@
 // reads, and the conditions that guard it. The checker proves reads in range with it; tasks choose
 // input values with it.
 //
-// A guard is kept as a linear form over *atoms* (axes, quotients, loads, … anything that is not a sum)
-// with bounds, so that `if 0 <= (y - 1) // 2 < 4` guards a read at (y - 1) // 2, and a guard on
-// y * 2 + ry - 3 guards a read at that sum. Rejected: a general solver. Paddings, strides, dilations
-// and clamps need no more, and what is not proved is reported with the range that was found.
+// A guard is kept as a linear form over *atoms* (axes, quotients, loads, … anything that is not a
+// sum) with bounds, so that `if 0 <= (y - 1) // 2 < 4` guards a read at (y - 1) // 2, and a guard
+// on y * 2 + ry - 3 guards a read at that sum. Rejected: a general solver. Paddings, strides,
+// dilations and clamps need no more, and what is not proved is reported with the range that was
+// found.
 //
-// Bounds are doubles: indices stay below 2^53 (the checker limits sizes), and values of tensors may be
-// infinite.
+// Bounds are doubles: indices stay below 2^53 (the checker limits sizes), and values of tensors may
+// be infinite.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,8 @@ double magnitude(const Range& range);
 
 class RangeScope {
  public:
-  RangeScope(std::function<int64_t(int32_t)> axis_extent, std::function<Range(BufferId)> tensor_range)
+  RangeScope(std::function<int64_t(int32_t)> axis_extent,
+             std::function<Range(BufferId)> tensor_range)
       : axis_extent_(std::move(axis_extent)), tensor_range_(std::move(tensor_range)) {}
 
   Range range(const Expr& expr) const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was written, before anything is known about it: the parser and the C++ builder both make this
-// tree, and one checker turns it into a Graph. So both ways have the same rules and the same messages.
+// What was written, before anything is known about it: the parser and the C++ builder both make
+// this tree, and one checker turns it into a Graph. So both ways have the same rules and the same
+// messages.
 #pragma once
 
 #include <algorithm>

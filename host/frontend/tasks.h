@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tuner works on. A workload is one task: its stages are tuned together, because what to fuse
-// is the search's decision.
+// What the tuner works on. A workload is one task: its stages are tuned together, because what to
+// fuse is the search's decision.
 #pragma once
 
 #include <cstdint>

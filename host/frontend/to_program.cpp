@@ -25,19 +25,28 @@ Expr largest(DType dtype) {
 std::vector<Expr> initial_values(const Stage& stage) {
   const DType dtype = stage.values[0]->dtype;
   switch (stage.reducer) {
-    case Reducer::none: return {};
-    case Reducer::sum: return {number(0, dtype)};
-    case Reducer::prod: return {number(1, dtype)};
-    case Reducer::max: return {smallest(dtype)};
-    case Reducer::min: return {largest(dtype)};
-    case Reducer::argmax: return {smallest(dtype), largest(stage.values[1]->dtype)};
-    case Reducer::argmin: return {largest(dtype), largest(stage.values[1]->dtype)};
-    case Reducer::fold: return stage.init;
+    case Reducer::none:
+      return {};
+    case Reducer::sum:
+      return {number(0, dtype)};
+    case Reducer::prod:
+      return {number(1, dtype)};
+    case Reducer::max:
+      return {smallest(dtype)};
+    case Reducer::min:
+      return {largest(dtype)};
+    case Reducer::argmax:
+      return {smallest(dtype), largest(stage.values[1]->dtype)};
+    case Reducer::argmin:
+      return {largest(dtype), largest(stage.values[1]->dtype)};
+    case Reducer::fold:
+      return stage.init;
   }
   return {};
 }
 
-// The better value wins, of equal values the lower index: so the order of the instances cannot matter.
+// The better value wins, of equal values the lower index: so the order of the instances cannot
+// matter.
 std::vector<Expr> better_pair(const Stage& stage, const std::vector<Expr>& so_far) {
   const Expr& value = stage.values[0];
   const Expr& position = stage.values[1];
@@ -52,13 +61,19 @@ std::vector<Expr> better_pair(const Stage& stage, const std::vector<Expr>& so_fa
 std::vector<Expr> updated_values(const Stage& stage, const std::vector<Expr>& so_far) {
   switch (stage.reducer) {
     case Reducer::none:
-    case Reducer::fold: return stage.values;
-    case Reducer::sum: return {binary(Op::add, so_far[0], stage.values[0])};
-    case Reducer::prod: return {binary(Op::mul, so_far[0], stage.values[0])};
-    case Reducer::max: return {binary(Op::max, so_far[0], stage.values[0])};
-    case Reducer::min: return {binary(Op::min, so_far[0], stage.values[0])};
+    case Reducer::fold:
+      return stage.values;
+    case Reducer::sum:
+      return {binary(Op::add, so_far[0], stage.values[0])};
+    case Reducer::prod:
+      return {binary(Op::mul, so_far[0], stage.values[0])};
+    case Reducer::max:
+      return {binary(Op::max, so_far[0], stage.values[0])};
+    case Reducer::min:
+      return {binary(Op::min, so_far[0], stage.values[0])};
     case Reducer::argmax:
-    case Reducer::argmin: return better_pair(stage, so_far);
+    case Reducer::argmin:
+      return better_pair(stage, so_far);
   }
   return {};
 }
@@ -76,7 +91,8 @@ Buffer buffer_of(const Tensor& tensor) {
 }
 
 // Makes the loop for an axis below `parent` and returns it.
-LoopId add_axis(Program& program, Block& block, const StageAxis& axis, AxisKind kind, LoopId parent) {
+LoopId add_axis(Program& program, Block& block, const StageAxis& axis, AxisKind kind,
+                LoopId parent) {
   Loop loop;
   loop.name = fresh_loop_name(program, axis.name);
   loop.extent = axis.extent;
@@ -84,8 +100,8 @@ LoopId add_axis(Program& program, Block& block, const StageAxis& axis, AxisKind 
   const size_t position = parent.valid() ? 0 : program.body.size();
   place(program, Node{id, {}}, parent, position);
   // A loop that runs once has no variable in canonical forms.
-  block.axes.push_back({axis.name, kind, axis.extent,
-                        axis.extent == 1 ? affine_constant(0) : affine_loop(id)});
+  block.axes.push_back(
+      {axis.name, kind, axis.extent, axis.extent == 1 ? affine_constant(0) : affine_loop(id)});
   return id;
 }
 
@@ -99,7 +115,8 @@ void add_stage(Program& program, const Graph& graph, const Stage& stage) {
     parent = add_axis(program, block, axis, AxisKind::reduce, parent);
 
   std::vector<Expr> indices;
-  for (size_t i = 0; i < stage.axes.size(); ++i) indices.push_back(axis_expr(static_cast<int32_t>(i)));
+  for (size_t i = 0; i < stage.axes.size(); ++i)
+    indices.push_back(axis_expr(static_cast<int32_t>(i)));
   std::vector<Expr> so_far;
   for (const BufferId result : stage.results)
     so_far.push_back(load_expr(result, graph.tensors[result].dtype, indices));

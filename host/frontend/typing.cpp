@@ -48,7 +48,8 @@ Result<Expr> ExpressionChecker::value(const Syntax& syntax, std::optional<DType>
   return converted(syntax, own ? own : wanted);
 }
 
-std::unexpected<Error> ExpressionChecker::error(const Syntax& at, const std::string& message) const {
+std::unexpected<Error> ExpressionChecker::error(const Syntax& at,
+                                                const std::string& message) const {
   return fail_at(statement_.file, at->place.line > 0 ? at->place : statement_.place, message);
 }
 
@@ -60,10 +61,12 @@ std::string ExpressionChecker::written(const Expr& expr) const {
 std::optional<DType> ExpressionChecker::type_of(const Syntax& syntax) const {
   switch (syntax->kind) {
     case SyntaxKind::integer:
-    case SyntaxKind::decimal: return std::nullopt;
+    case SyntaxKind::decimal:
+      return std::nullopt;
     case SyntaxKind::boolean:
     case SyntaxKind::negation:
-    case SyntaxKind::compare: return DType::b1;
+    case SyntaxKind::compare:
+      return DType::b1;
     case SyntaxKind::name:
       if (const auto result = results_.find(syntax->text); result != results_.end())
         return names_.graph.tensors[result->second].dtype;
@@ -84,7 +87,8 @@ std::optional<DType> ExpressionChecker::type_of(const Syntax& syntax) const {
       const auto then_type = type_of(syntax->args[1]);
       return then_type ? then_type : type_of(syntax->args[2]);
     }
-    case SyntaxKind::negate: break;
+    case SyntaxKind::negate:
+      break;
   }
   for (const Syntax& arg : syntax->args)
     if (const auto found = type_of(arg)) return found;
@@ -94,25 +98,36 @@ std::optional<DType> ExpressionChecker::type_of(const Syntax& syntax) const {
 Result<Expr> ExpressionChecker::converted(const Syntax& syntax, std::optional<DType> wanted) {
   switch (syntax->kind) {
     case SyntaxKind::integer:
-    case SyntaxKind::decimal: return number(syntax, wanted);
-    case SyntaxKind::boolean: return int_constant(syntax->integer, DType::b1);
-    case SyntaxKind::name: return name(syntax);
-    case SyntaxKind::index: return load(syntax);
-    case SyntaxKind::call: return call(syntax, wanted);
+    case SyntaxKind::decimal:
+      return number(syntax, wanted);
+    case SyntaxKind::boolean:
+      return int_constant(syntax->integer, DType::b1);
+    case SyntaxKind::name:
+      return name(syntax);
+    case SyntaxKind::index:
+      return load(syntax);
+    case SyntaxKind::call:
+      return call(syntax, wanted);
     case SyntaxKind::negate:
-    case SyntaxKind::negation: return prefix(syntax, wanted);
-    case SyntaxKind::infix: return infix(syntax, wanted);
-    case SyntaxKind::compare: return compare(syntax);
-    case SyntaxKind::conditional: return conditional(syntax, wanted);
+    case SyntaxKind::negation:
+      return prefix(syntax, wanted);
+    case SyntaxKind::infix:
+      return infix(syntax, wanted);
+    case SyntaxKind::compare:
+      return compare(syntax);
+    case SyntaxKind::conditional:
+      return conditional(syntax, wanted);
   }
   return error(syntax, "unknown syntax");
 }
 
-// -- leaves ------------------------------------------------------------------------------------------
+// -- leaves
+// ------------------------------------------------------------------------------------------
 
 Result<Expr> ExpressionChecker::number(const Syntax& syntax, std::optional<DType> wanted) const {
   if (!wanted)
-    return error(syntax, fmt::format("the type of {} cannot be told: {}", syntax->text, kHowToType));
+    return error(syntax,
+                 fmt::format("the type of {} cannot be told: {}", syntax->text, kHowToType));
   const bool whole = syntax->kind == SyntaxKind::integer;
   if (is_float(*wanted)) {
     const double value = whole ? static_cast<double>(syntax->integer) : syntax->decimal;
@@ -121,7 +136,8 @@ Result<Expr> ExpressionChecker::number(const Syntax& syntax, std::optional<DType
     return float_constant(value, *wanted);
   }
   if (*wanted == DType::b1)
-    return error(syntax, fmt::format("expected a condition (b1), found the number {}", syntax->text));
+    return error(syntax,
+                 fmt::format("expected a condition (b1), found the number {}", syntax->text));
   if (!whole)
     return error(syntax, fmt::format("expected an integer, because its type is {} here, found {}",
                                      to_string(*wanted), syntax->text));
@@ -184,14 +200,12 @@ Result<Expr> ExpressionChecker::load(const Syntax& syntax) {
   ENSURE(found != names_.tensors.end(), "check_tensors() comes first");
   const Tensor& tensor = names_.graph.tensors[found->second];
   if (syntax->args.size() != tensor.shape.size())
-    return error(syntax, fmt::format("'{}' has {} {}, found {} {}", tensor.name,
-                                     tensor.shape.size(),
-                                     tensor.shape.size() == 1 ? "dimension" : "dimensions",
-                                     syntax->args.size(),
-                                     syntax->args.size() == 1 ? "index" : "indices"));
+    return error(syntax,
+                 fmt::format("'{}' has {} {}, found {} {}", tensor.name, tensor.shape.size(),
+                             tensor.shape.size() == 1 ? "dimension" : "dimensions",
+                             syntax->args.size(), syntax->args.size() == 1 ? "index" : "indices"));
   std::vector<Expr> indices;
-  for (size_t i = 0; i < syntax->args.size(); ++i)
-    indices.push_back(TRY(index(syntax, tensor, i)));
+  for (size_t i = 0; i < syntax->args.size(); ++i) indices.push_back(TRY(index(syntax, tensor, i)));
   tensors_read_.push_back(found->second);
   return load_expr(found->second, tensor.dtype, std::move(indices));
 }
@@ -201,7 +215,8 @@ Result<Expr> ExpressionChecker::index(const Syntax& syntax, const Tensor& tensor
   const auto own = type_of(arg);
   const Expr plain = TRY(converted(arg, own ? own : DType::i64));
   if (!is_integer(plain->dtype))
-    return error(arg, fmt::format("an index must be an integer, found {}", to_string(plain->dtype)));
+    return error(arg,
+                 fmt::format("an index must be an integer, found {}", to_string(plain->dtype)));
   Expr expr = cast_expr(Op::cast, DType::i64, plain);
   // A value that comes out of a tensor is the caller's: tasks choose inputs that stay in range.
   bool depends_on_data = false;
@@ -209,16 +224,17 @@ Result<Expr> ExpressionChecker::index(const Syntax& syntax, const Tensor& tensor
   const Range range = scope_.range(expr);
   const double last = static_cast<double>(tensor.shape[position] - 1);
   if (!depends_on_data && !range.is_within({0, last}))
-    return error(arg, fmt::format("index {} of '{}' ({}) runs over {} to {}, outside 0 to {}: guard "
-                                  "it with 'if' or change an extent",
-                                  position + 1, tensor.name,
-                                  is_constant(plain) ? fmt::format("{}", plain->int_value)
-                                                     : written(plain),
-                                  bound_text(range.low), bound_text(range.high), bound_text(last)));
+    return error(
+        arg, fmt::format("index {} of '{}' ({}) runs over {} to {}, outside 0 to {}: guard "
+                         "it with 'if' or change an extent",
+                         position + 1, tensor.name,
+                         is_constant(plain) ? fmt::format("{}", plain->int_value) : written(plain),
+                         bound_text(range.low), bound_text(range.high), bound_text(last)));
   return expr;
 }
 
-// -- operations --------------------------------------------------------------------------------------
+// -- operations
+// --------------------------------------------------------------------------------------
 
 Result<void> ExpressionChecker::check_operand(const Syntax& at, std::string_view what,
                                               Operands operands, const Expr& operand) const {
@@ -232,8 +248,8 @@ Result<void> ExpressionChecker::check_operand(const Syntax& at, std::string_view
                                to_string(operand->dtype), hint));
 }
 
-Result<void> ExpressionChecker::check_same(const Syntax& at, std::string_view what, const Expr& left,
-                                           const Expr& right) const {
+Result<void> ExpressionChecker::check_same(const Syntax& at, std::string_view what,
+                                           const Expr& left, const Expr& right) const {
   if (left->dtype == right->dtype) return {};
   if (left->dtype == DType::b1 || right->dtype == DType::b1)
     return error(at, fmt::format("the operands of {} are {} and {}", what, to_string(left->dtype),
@@ -242,11 +258,11 @@ Result<void> ExpressionChecker::check_same(const Syntax& at, std::string_view wh
   std::vector<std::string> casts;
   for (const Expr& side : {left, right})
     if (side->dtype != common)
-      casts.push_back(fmt::format("'{}'", print(names_.graph, stage_,
-                                                cast_expr(Op::cast, common, side))));
-  return error(at, fmt::format("the operands of {} are {} and {}: write {}", what,
-                               to_string(left->dtype), to_string(right->dtype),
-                               join(casts, " and ")));
+      casts.push_back(
+          fmt::format("'{}'", print(names_.graph, stage_, cast_expr(Op::cast, common, side))));
+  return error(
+      at, fmt::format("the operands of {} are {} and {}: write {}", what, to_string(left->dtype),
+                      to_string(right->dtype), join(casts, " and ")));
 }
 
 Result<Expr> ExpressionChecker::applied(const Syntax& at, const InfixOperator& row, Expr left,
@@ -330,9 +346,8 @@ Result<Expr> ExpressionChecker::cast(const Syntax& syntax, const CastFunction& c
   Expr operand = TRY(converted(syntax->args[0], own ? own : cast.dtype));
   if (cast.op == Op::saturate && !is_integer(cast.dtype))
     return error(syntax, fmt::format("'{}': only integer types saturate", syntax->text));
-  if (cast.op == Op::bitcast &&
-      (bytes_of(operand->dtype) != bytes_of(cast.dtype) || operand->dtype == DType::b1 ||
-       cast.dtype == DType::b1))
+  if (cast.op == Op::bitcast && (bytes_of(operand->dtype) != bytes_of(cast.dtype) ||
+                                 operand->dtype == DType::b1 || cast.dtype == DType::b1))
     return error(syntax, fmt::format("'{}' needs an operand of {} bytes, found {}", syntax->text,
                                      bytes_of(cast.dtype), to_string(operand->dtype)));
   return cast_expr(cast.op, cast.dtype, std::move(operand));

@@ -22,9 +22,9 @@ namespace hone {
 
 // What a name written in a statement can mean.
 struct Names {
-  const Graph& graph;                          // tensors defined so far
-  std::map<std::string, BufferId> tensors;     // by name
-  std::map<std::string, Place> later;          // tensors that are defined further down
+  const Graph& graph;                       // tensors defined so far
+  std::map<std::string, BufferId> tensors;  // by name
+  std::map<std::string, Place> later;       // tensors that are defined further down
 };
 
 class ExpressionChecker {

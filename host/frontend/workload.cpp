@@ -14,7 +14,8 @@ std::string name_of(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "w" + name;
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+    name = "w" + name;
   return name;
 }
 

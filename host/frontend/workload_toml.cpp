@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only file that sees toml++. It is used without exceptions; positions of its nodes become places
-// in our errors, and a compute text is parsed with the line it has in the file.
+// The only file that sees toml++. It is used without exceptions; positions of its nodes become
+// places in our errors, and a compute text is parsed with the line it has in the file.
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
@@ -24,19 +24,27 @@ Place place_of(const toml::node& node) { return place_of(node.source()); }
 
 std::string_view kind_of(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "a string";
-    case toml::node_type::integer: return "an integer";
-    case toml::node_type::floating_point: return "a decimal number";
-    case toml::node_type::boolean: return "true or false";
-    default: return "a date or time";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a decimal number";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "a date or time";
   }
 }
 
 class Loader {
  public:
-  Loader(std::string_view text, std::string path) : lines_(split_lines(text)), path_(std::move(path)) {}
+  Loader(std::string_view text, std::string path)
+      : lines_(split_lines(text)), path_(std::move(path)) {}
 
   Result<std::vector<Workload>> load(const toml::table& root) {
     for (const auto& [key, node] : root)
@@ -60,7 +68,8 @@ class Loader {
 
   std::unexpected<Error> wrong_type(const toml::node& node, std::string_view what,
                                     std::string_view key) const {
-    return error(place_of(node), fmt::format("'{}' must be {}, found {}", key, what, kind_of(node)));
+    return error(place_of(node),
+                 fmt::format("'{}' must be {}, found {}", key, what, kind_of(node)));
   }
 
   Result<Workload> workload(const toml::table& table) {
@@ -78,10 +87,10 @@ class Loader {
     for (const std::string& form : forms)
       if (table.contains(form)) given.push_back(form);
     if (given.size() != 1)
-      return error(place_of(table), fmt::format("workload '{}' needs one of compute, op and ops, "
-                                                "found {}",
-                                                workload.name,
-                                                given.empty() ? "none" : join(given, " and ")));
+      return error(place_of(table),
+                   fmt::format("workload '{}' needs one of compute, op and ops, "
+                               "found {}",
+                               workload.name, given.empty() ? "none" : join(given, " and ")));
     if (given[0] == "compute")
       workload.graph = TRY(from_compute(table));
     else
@@ -95,15 +104,19 @@ class Loader {
     if (node == nullptr) return error(place_of(table), "a workload needs a name");
     const auto name = node->value_exact<std::string>();
     if (!name) return wrong_type(*node, "a string", "name");
-    const auto is_start = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
-    const bool is_word = !name->empty() && is_start(name->front()) &&
-                         std::all_of(name->begin(), name->end(), [&](char c) {
-                           return is_start(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.';
-                         });
+    const auto is_start = [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const bool is_word =
+        !name->empty() && is_start(name->front()) &&
+        std::all_of(name->begin(), name->end(), [&](char c) {
+          return is_start(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.';
+        });
     if (!is_word)
-      return error(place_of(*node), fmt::format("'name' must be letters, digits, '_' and '.', and not "
-                                                "start with a digit or dot, found \"{}\"",
-                                                *name));
+      return error(place_of(*node),
+                   fmt::format("'name' must be letters, digits, '_' and '.', and not "
+                               "start with a digit or dot, found \"{}\"",
+                               *name));
     if (!names_.insert(*name).second)
       return error(place_of(*node), fmt::format("there are two workloads named '{}'", *name));
     return *name;
@@ -128,7 +141,8 @@ class Loader {
     return parse_graph({shifted, path_, start.line});
   }
 
-  Result<void> only_known_keys(const toml::table& table, const std::vector<std::string>& known) const {
+  Result<void> only_known_keys(const toml::table& table,
+                               const std::vector<std::string>& known) const {
     for (const auto& [key, node] : table) {
       const std::string word(key.str());
       if (std::find(known.begin(), known.end(), word) != known.end()) continue;
@@ -149,9 +163,10 @@ class Loader {
     std::vector<OperatorCall> chain;
     for (const toml::node& entry : *list) {
       if (!entry.is_table())
-        return error(place_of(entry), fmt::format("expected a table such as {{ op = \"relu\" }}, found "
-                                                  "{}",
-                                                  kind_of(entry)));
+        return error(place_of(entry),
+                     fmt::format("expected a table such as {{ op = \"relu\" }}, found "
+                                 "{}",
+                                 kind_of(entry)));
       if (!entry.as_table()->contains("op"))
         return error(place_of(entry), "expected the key 'op' in each table of 'ops'");
       chain.push_back(TRY(call(*entry.as_table(), {})));

@@ -21,7 +21,8 @@ std::string error_of(const GraphBuilder& builder) {
   return graph ? "no error" : graph.error().message;
 }
 
-// "…/builder_test.cpp:LINE:COLUMN: message" without folder and column, which belong to the compiler.
+// "…/builder_test.cpp:LINE:COLUMN: message" without folder and column, which belong to the
+// compiler.
 std::string without_place(const std::string& message, int line) {
   const std::string place = fmt::format("builder_test.cpp:{}:", line);
   const size_t found = message.find(place);
@@ -38,10 +39,9 @@ TEST_CASE("the builder makes what the text makes") {
   const TensorName P =
       b.stage("P", {n.of(1), y.of(58), x.of(58), c.of(64)},
               when(1 <= y && y < 57 && (1 <= x && x < 57), X(n, y - 1, x - 1, c), 0));
-  const TensorName C =
-      b.stage("C", {n.of(1), y.of(56), x.of(56), k.of(64)},
-              reduce(Reducer::sum, {ry.of(3), rx.of(3), c.of(64)},
-                     P(n, y + ry, x + rx, c) * W(ry, rx, c, k)));
+  const TensorName C = b.stage("C", {n.of(1), y.of(56), x.of(56), k.of(64)},
+                               reduce(Reducer::sum, {ry.of(3), rx.of(3), c.of(64)},
+                                      P(n, y + ry, x + rx, c) * W(ry, rx, c, k)));
   b.output("R", {n, y, x, k}, max(C(n, y, x, k) + bias(k), 0));
 
   const auto same = parse_graph({R"(
@@ -63,7 +63,8 @@ TEST_CASE("every operator of the builder") {
   const TensorName A = b.input("A", DType::i32, {4});
   const TensorName F = b.input("F", DType::f32, {4});
   const AxisName i("i");
-  b.output("Y", {i}, ((A(i) + 1) * 2 - A(i) % 3) ^ ((A(i) << 1 | A(i) >> 2) & floor_divide(A(i), 3)));
+  b.output("Y", {i},
+           ((A(i) + 1) * 2 - A(i) % 3) ^ ((A(i) << 1 | A(i) >> 2) & floor_divide(A(i), 3)));
   b.output("Z", {i}, when(!(F(i) > 1.5 || F(i) >= i + 1), -F(i) / 2, call("exp", {F(i)})));
   CHECK(error_of(b).ends_with("the operands of '>=' are f32 and i64: write 'f32(i + 1)'"));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases as text. A case file is a list of sections, each headed by a line "--- NAME"; a new case starts
-// with a line "=== TITLE". Lines before the first title are for the reader.
+// Cases as text. A case file is a list of sections, each headed by a line "--- NAME"; a new case
+// starts with a line "=== TITLE". Lines before the first title are for the reader.
 #pragma once
 
 #include <map>

@@ -49,7 +49,8 @@ TEST_CASE("errors of workload files") {
   for (const TextCase& one : cases) {
     CAPTURE(one.title);
     const auto workloads = parse_workloads_toml(one.sections.at("text"), "w.toml");
-    CHECK((workloads ? "no error" : workloads.error().message) == trimmed(one.sections.at("error")));
+    CHECK((workloads ? "no error" : workloads.error().message) ==
+          trimmed(one.sections.at("error")));
   }
 }
 

@@ -22,23 +22,32 @@ Expr random_index(Rng& rng, int depth) {
     return rng.chance(0.7) ? axis(rng.below(3)) : index_constant(rng.between(-6, 6));
   const Expr a = random_index(rng, depth - 1);
   switch (rng.below(9)) {
-    case 0: return binary(Op::div, a, index_constant(rng.between(1, 4)));
-    case 1: return binary(Op::mod, a, index_constant(rng.between(1, 4)));
-    case 2: return binary(Op::mul, a, index_constant(rng.between(-3, 3)));
-    case 3: return binary(Op::min, a, random_index(rng, depth - 1));
-    case 4: return binary(Op::max, a, random_index(rng, depth - 1));
-    case 5: return binary(Op::sub, a, random_index(rng, depth - 1));
-    case 6: return unary(rng.chance(0.5) ? Op::neg : Op::abs, a);
-    case 7: return binary(Op::mul, a, random_index(rng, depth - 1));
-    default: return binary(Op::add, a, random_index(rng, depth - 1));
+    case 0:
+      return binary(Op::div, a, index_constant(rng.between(1, 4)));
+    case 1:
+      return binary(Op::mod, a, index_constant(rng.between(1, 4)));
+    case 2:
+      return binary(Op::mul, a, index_constant(rng.between(-3, 3)));
+    case 3:
+      return binary(Op::min, a, random_index(rng, depth - 1));
+    case 4:
+      return binary(Op::max, a, random_index(rng, depth - 1));
+    case 5:
+      return binary(Op::sub, a, random_index(rng, depth - 1));
+    case 6:
+      return unary(rng.chance(0.5) ? Op::neg : Op::abs, a);
+    case 7:
+      return binary(Op::mul, a, random_index(rng, depth - 1));
+    default:
+      return binary(Op::add, a, random_index(rng, depth - 1));
   }
 }
 
 Expr random_condition(Rng& rng, int depth) {
   if (depth > 0 && rng.chance(0.5)) {
     if (rng.chance(0.2)) return unary(Op::logical_not, random_condition(rng, depth - 1));
-    return binary(rng.chance(0.7) ? Op::logical_and : Op::logical_or, random_condition(rng, depth - 1),
-                  random_condition(rng, depth - 1));
+    return binary(rng.chance(0.7) ? Op::logical_and : Op::logical_or,
+                  random_condition(rng, depth - 1), random_condition(rng, depth - 1));
   }
   constexpr Op kOps[] = {Op::lt, Op::le, Op::eq, Op::ne};
   return binary(kOps[rng.below(4)], random_index(rng, 2), random_index(rng, 1));
@@ -60,8 +69,7 @@ TEST_CASE("a range holds every value that a guard lets through") {
     const Expr condition = random_condition(rng, 2);
     // Half of the indices are those of the guard, as guards of reads are.
     Expr index = random_index(rng, 3);
-    if (rng.chance(0.5) && condition->args.size() == 2 &&
-        condition->args[0]->dtype == DType::i64)
+    if (rng.chance(0.5) && condition->args.size() == 2 && condition->args[0]->dtype == DType::i64)
       index = binary(Op::add, condition->args[0], index_constant(rng.between(-2, 2)));
     const bool holds = rng.chance(0.7);
     RangeScope scope([](int32_t number) { return kExtents[number]; },
@@ -102,8 +110,9 @@ Range range_in(std::string_view text) {
 }
 
 void check_range(std::string_view right, double low, double high) {
-  const Range range = range_in("input X: f32[4]\ninput I: i8[4]\noutput Y[i] = " +
-                               std::string(right) + " + 0 * f32(I[i]) + 0 * X[i]");
+  const Range range =
+      range_in("input X: f32[4]\ninput I: i8[4]\noutput Y[i] = " + std::string(right) +
+               " + 0 * f32(I[i]) + 0 * X[i]");
   CHECK((range.low == low || range.low == doctest::Approx(low)));
   CHECK((range.high == high || range.high == doctest::Approx(high)));
 }
@@ -129,7 +138,8 @@ TEST_CASE("ranges of values") {
   check_range("abs(X[i] - 2)", 0, 10);
 }
 
-// -- printing ----------------------------------------------------------------------------------------
+// -- printing
+// ----------------------------------------------------------------------------------------
 
 // A random value over two inputs of each type and the axis.
 Expr random_value(Rng& rng, DType dtype, int depth) {
@@ -145,7 +155,8 @@ Expr random_value(Rng& rng, DType dtype, int depth) {
   const auto sub = [&] { return random_value(rng, dtype, depth - 1); };
   const DType other = dtype == DType::f32 ? DType::i32 : DType::f32;
   switch (rng.below(8)) {
-    case 0: return cast_expr(Op::cast, dtype, random_value(rng, other, depth - 1));
+    case 0:
+      return cast_expr(Op::cast, dtype, random_value(rng, other, depth - 1));
     case 1: {
       constexpr Op kOrders[] = {Op::lt, Op::le, Op::eq, Op::ne};
       const Expr a = sub(), b = sub(), c = sub();
@@ -155,13 +166,17 @@ Expr random_value(Rng& rng, DType dtype, int depth) {
       if (rng.chance(0.3)) condition = unary(Op::logical_not, condition);
       return select_expr(condition, sub(), sub());
     }
-    case 2: return unary(rng.chance(0.5) ? Op::neg : Op::abs, sub());
-    case 3: return binary(rng.chance(0.5) ? Op::min : Op::max, sub(), sub());
-    default: break;
+    case 2:
+      return unary(rng.chance(0.5) ? Op::neg : Op::abs, sub());
+    case 3:
+      return binary(rng.chance(0.5) ? Op::min : Op::max, sub(), sub());
+    default:
+      break;
   }
   constexpr Op kBoth[] = {Op::add, Op::sub, Op::mul, Op::div};
   constexpr Op kIntegers[] = {Op::mod, Op::bit_and, Op::bit_or, Op::bit_xor, Op::shl, Op::shr};
-  const Op op = dtype == DType::f32 || rng.chance(0.5) ? kBoth[rng.below(4)] : kIntegers[rng.below(6)];
+  const Op op =
+      dtype == DType::f32 || rng.chance(0.5) ? kBoth[rng.below(4)] : kIntegers[rng.below(6)];
   return binary(op, sub(), sub());
 }
 
@@ -185,7 +200,9 @@ TEST_CASE("what prints parses to the same expression") {
     const auto load = [&](int32_t buffer) {
       return load_expr(BufferId{buffer}, graph.tensors[BufferId{buffer}].dtype, {axis(0)});
     };
-    const auto as_float = [](Expr expr) { return cast_expr(Op::cast, DType::f32, std::move(expr)); };
+    const auto as_float = [](Expr expr) {
+      return cast_expr(Op::cast, DType::f32, std::move(expr));
+    };
     Expr all = as_float(axis(0));
     for (int32_t i = 0; i < 4; ++i) all = binary(Op::add, all, as_float(load(i)));
     const Expr first = binary(Op::add, load(0), random_value(rng, DType::f32, 5));

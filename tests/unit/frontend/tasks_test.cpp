@@ -56,7 +56,8 @@ TEST_CASE("fills keep sums of floats exact") {
 }
 
 TEST_CASE("integers wrap and have no limit, but for what floats make of them") {
-  Fills fills = fills_of("input A: i8[99]\ninput B: u8[99]\noutput S[] = sum(k) i32(A[k]) * i32(B[k])");
+  Fills fills =
+      fills_of("input A: i8[99]\ninput B: u8[99]\noutput S[] = sum(k) i32(A[k]) * i32(B[k])");
   CHECK(fills.bounds == Bounds{-128, 127, 0, 255});
   CHECK(fills.exact);
   fills = fills_of("input A: i8[99]\noutput S[] = sum(k) A[k] * A[k]");
@@ -72,7 +73,8 @@ TEST_CASE("integers wrap and have no limit, but for what floats make of them") {
 
 TEST_CASE("which answers are exact") {
   const auto exact = [](const std::string& right) {
-    return fills_of("input X: f32[4]\ninput I: i32[4]\noutput Y[i] = " + right + " + 0 * f32(I[i]) + 0 * X[i]")
+    return fills_of("input X: f32[4]\ninput I: i32[4]\noutput Y[i] = " + right +
+                    " + 0 * f32(I[i]) + 0 * X[i]")
         .exact;
   };
   CHECK(exact("X[i] * 3"));
@@ -110,10 +112,11 @@ TEST_CASE("tolerances follow type and length") {
 }
 
 TEST_CASE("indices from data stay in their table") {
-  CHECK(fills_of("param E: f32[100, 8]\ninput idx: i32[5]\noutput Y[i, j:8] = E[idx[i], j]").bounds ==
-        Bounds{-8, 8, 0, 99});
-  CHECK(fills_of("param E: f32[100]\ninput idx: i8[5]\noutput Y[i] = E[i32(idx[i]) * 2 + 1]").bounds ==
-        Bounds{-8, 8, 0, 49});
+  CHECK(
+      fills_of("param E: f32[100, 8]\ninput idx: i32[5]\noutput Y[i, j:8] = E[idx[i], j]").bounds ==
+      Bounds{-8, 8, 0, 99});
+  CHECK(fills_of("param E: f32[100]\ninput idx: i8[5]\noutput Y[i] = E[i32(idx[i]) * 2 + 1]")
+            .bounds == Bounds{-8, 8, 0, 49});
   CHECK(fills_of("param E: f32[1000]\ninput idx: u8[5]\noutput Y[i] = E[idx[i]]").bounds ==
         Bounds{-8, 8, 0, 255});
   // Two tables, and an index that is computed first.
@@ -126,9 +129,10 @@ TEST_CASE("indices from data stay in their table") {
             .bounds == Bounds{-8, 8, -128, 127});
   const auto stray = task_of("param E: f32[10]\ninput a: i32[5]\noutput Y[i] = E[a[i] + 10]");
   REQUIRE(!stray.has_value());
-  CHECK(stray.error().message ==
-        "w: an index of 'E' that is computed from data can be out of range: guard the read with 'if' "
-        "or clamp it with min and max");
+  CHECK(
+      stray.error().message ==
+      "w: an index of 'E' that is computed from data can be out of range: guard the read with 'if' "
+      "or clamp it with min and max");
 }
 
 TEST_CASE("an index from argmax is in range by itself") {
@@ -140,8 +144,8 @@ TEST_CASE("an index from argmax is in range by itself") {
 OperationCount count(std::string_view text) { return task_of(text)->operations; }
 
 TEST_CASE("useful operations leave out what padding makes zero") {
-  const OperationCount plain =
-      count("input A: f32[7, 5]\ninput B: f32[5, 3]\noutput C[i:7, j:3] = sum(k:5) A[i, k] * B[k, j]");
+  const OperationCount plain = count(
+      "input A: f32[7, 5]\ninput B: f32[5, 3]\noutput C[i:7, j:3] = sum(k:5) A[i, k] * B[k, j]");
   CHECK(plain.nominal == 2 * 7 * 5 * 3);
   CHECK(plain.useful == plain.nominal);
 

@@ -87,8 +87,7 @@ TEST_CASE("a file that is not TOML is text of the language") {
   const auto workloads = load_workloads(path);
   REQUIRE_MESSAGE(workloads.has_value(), workloads.error().message);
   CHECK(workloads->at(0).name == "w7_row_sums");
-  CHECK(print(workloads->at(0).graph) ==
-        "input X: f32[4, 5]\noutput S[i:4] = sum(j:5) X[i, j]\n");
+  CHECK(print(workloads->at(0).graph) == "input X: f32[4, 5]\noutput S[i:4] = sum(j:5) X[i, j]\n");
 
   REQUIRE(write_file(path, "input X: f32[4\n").has_value());
   CHECK(load_workloads(path).error().message ==
@@ -151,8 +150,10 @@ TEST_CASE("each operator has a row that can be shown") {
     for (const Parameter& parameter : row.parameters) CHECK(!parameter.doc.empty());
   }
   for (const PointFunction& function : point_functions()) {
-    const auto graph = graph_of_operators(
-        {{std::string(function.name), "f", {1, 1}, {{"shape", std::vector<int64_t>{2, 3}, {1, 1}}}}});
+    const auto graph = graph_of_operators({{std::string(function.name),
+                                            "f",
+                                            {1, 1},
+                                            {{"shape", std::vector<int64_t>{2, 3}, {1, 1}}}}});
     REQUIRE_MESSAGE(graph.has_value(), graph.error().message);
     check_fixpoint(*graph);
   }
