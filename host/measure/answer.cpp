@@ -23,15 +23,19 @@ Result<void> compare_tolerant(const OutputAnswer& got, const OutputAnswer& want,
     return fail("output '{}': the device answered with {} samples and {} sums, expected {} and {}",
                 buffer.name, got.samples.size(), got.sums.size(), want.samples.size(),
                 want.sums.size());
+  double largest = 0;
+  for (const double sample : want.samples)
+    if (std::isfinite(sample)) largest = std::max(largest, std::fabs(sample));
+  const double absolute = task.absolute + task.of_largest * largest;
   for (size_t i = 0; i < want.samples.size(); ++i)
-    if (!near(got.samples[i], want.samples[i], task.absolute, task.relative))
+    if (!near(got.samples[i], want.samples[i], absolute, task.relative))
       return fail("output '{}' holds {} at sample {} of {}, expected {}", buffer.name,
                   got.samples[i], i, want.samples.size(), want.samples[i]);
   // A sum may be off by what all its elements may be off by together.
   const double elements =
       static_cast<double>(buffer.elements) / static_cast<double>(std::max<size_t>(1, want.sums.size()));
   for (size_t i = 0; i < want.sums.size(); ++i) {
-    const double slack = task.absolute * (elements + 1) + task.relative * want.magnitudes[i];
+    const double slack = absolute * (elements + 1) + task.relative * want.magnitudes[i];
     if (!near(got.sums[i], want.sums[i], slack, 0) ||
         !near(got.magnitudes[i], want.magnitudes[i], slack, 0))
       return fail("output '{}': block {} of {} sums to {}, expected {}", buffer.name, i,

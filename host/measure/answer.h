@@ -31,8 +31,11 @@ struct TaskData {
   std::vector<TaskBuffer> buffers;
   uint64_t seed = 0;  // of the inputs
   bool exact = true;
-  double relative = 0;  // tolerance where not exact: |got - want| ≤ absolute + relative · |want|
+  // Tolerance where not exact: |got - want| ≤ absolute + relative · |want| + of_largest · max|want|,
+  // the maximum over the samples.
+  double relative = 0;
   double absolute = 0;
+  double of_largest = 0;
 };
 
 struct OutputAnswer {

@@ -32,6 +32,7 @@ TaskData to_task_data(const Task& task) {
   data.exact = task.check.exact;
   data.relative = task.check.tolerance.relative;
   data.absolute = task.check.tolerance.absolute;
+  data.of_largest = task.check.tolerance.of_largest;
   for (const bool outputs : {false, true}) {
     for (int32_t i = 0; i < task.program.buffers.size(); ++i) {
       const Buffer& buffer = task.program.buffers[BufferId{i}];

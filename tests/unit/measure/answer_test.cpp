@@ -43,6 +43,18 @@ TEST_CASE("tolerant answers are compared by samples and by block sums") {
   CHECK(compare(got, want, task_of(false)).error().message.starts_with("output 'y': block 1 of 2"));
 }
 
+TEST_CASE("a part of the tolerance follows the largest sample") {
+  const Answer want = tolerant_answer();
+  Answer got = want;
+  got.outputs[0].samples[0] = 1.002;
+  TaskData task = task_of(false);
+  CHECK_FALSE(compare(got, want, task).has_value());
+  task.of_largest = 1e-3;  // of 3
+  CHECK(compare(got, want, task).has_value());
+  got.outputs[0].samples[0] = 1.004;
+  CHECK_FALSE(compare(got, want, task).has_value());
+}
+
 TEST_CASE("NaN agrees with NaN only, infinity with itself only") {
   Answer want = tolerant_answer();
   Answer got = want;
