@@ -306,8 +306,7 @@ static uint64_t elements_of(const struct hone_buffer* buffer) {
   return buffer->bytes >> __builtin_ctz((unsigned)hone_dtype_bytes(buffer->dtype));
 }
 
-static void prepare(struct hone_buffer* buffer, const struct hone_fill_spec* fill) {
-  paint_guards(buffer);
+static void fill_input(const struct hone_buffer* buffer, const struct hone_fill_spec* fill) {
   if (fill->kind == HONE_FILL_INTEGERS)
     hone_fill_buffer(buffer->start, buffer->dtype, elements_of(buffer), fill);
 }
@@ -349,7 +348,7 @@ static void serve_set_up(struct hone_reader* reader) {
     struct hone_buffer again;
     read_buffer(reader, &again, &fill);
     move_to(&agent.buffers[i], base);
-    prepare(&agent.buffers[i], &fill);
+    fill_input(&agent.buffers[i], &fill);
   }
   agent.buffer_count = count;
   agent.ready = true;
@@ -480,14 +479,20 @@ static bool place_workspace(struct hone_run* run) {
   uint8_t* base = port_workspace(lay_out(workspace, run->buffer_count, 0));
   if (!base) return false;
   move_to(workspace, base);
-  paint_guards(workspace);
   return true;
+}
+
+// Before each run: the last candidate may have broken them and then have died of something else.
+static void paint_all_guards(const struct hone_run* run) {
+  for (uint16_t i = 0; i < run->buffer_count; ++i) paint_guards(&run->buffers[i]);
+  paint_guards(&run->workspace);
 }
 
 static uint8_t run_candidate(struct hone_run* run, const struct image* image) {
   if (!image || image->received != image->bytes) return HONE_MISSING_IMAGE;
   if (!image_fits(run, image)) return HONE_BAD_IMAGE;
   if (!place_workspace(run)) return HONE_NOT_ENOUGH_MEMORY;
+  paint_all_guards(run);
   run->image = port_facts()->image_store + image->offset;
   const enum hone_outcome outcome = port_run(run, check_outputs);
   if (outcome != HONE_OK) return (uint8_t)outcome;

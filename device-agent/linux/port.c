@@ -78,6 +78,7 @@ uint8_t* port_arena(uint64_t bytes) {
 }
 
 uint8_t* port_workspace(uint64_t bytes) {
+  if (bytes + arena.size > facts.arena_bytes) return NULL;
   if (workspace.bytes && bytes <= workspace.size) return workspace.bytes;
   if (workspace.bytes) syscall2(SYS_munmap, (long)workspace.bytes, (long)workspace.size);
   workspace.size = (size_t)bytes;
@@ -165,7 +166,8 @@ static enum hone_outcome follow(struct hone_run* run, struct child* child,
     event = wait_for_event(child);
   }
   if (event == kEnded) return outcome_of_end(run, child);
-  // Stopped where it should not be, or too late.
+  // It stopped where it should not have.
+  if (event == kStopped) run->record->signal = child->status >> 8 & 0xff;
   end_child(child);
   return event == kTooLate ? HONE_TIMEOUT : HONE_FAULT;
 }
@@ -215,10 +217,11 @@ static _Noreturn void give_up(const char* reason) {
   for (;;) syscall1(SYS_exit_group, 1);
 }
 
-// At a fixed place, so that the same candidate is the same bytes on every board of a kind.
+// At a fixed place, so that the same candidate is the same bytes on every board of a kind; below
+// 2 GiB, so that code of every code model reaches its own data.
 static void reserve_load_region(void) {
   const bool wide = sizeof(void*) == 8;
-  const uintptr_t wanted = wide ? (uintptr_t)0x200000000u : 0x50000000u;
+  const uintptr_t wanted = 0x50000000u;
   facts.load_bytes = wide ? 16 << 20 : 4 << 20;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   uint8_t* region =

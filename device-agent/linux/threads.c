@@ -9,7 +9,7 @@
 
 enum {
   kStackBytes = 1 << 20,
-  kSpins = 4000,  // some 20 to 50 microseconds
+  kSpins = 2000,  // some 20 to 100 microseconds
   FUTEX_WAIT_PRIVATE = 128,
   FUTEX_WAKE_PRIVATE = 129
 };
@@ -81,17 +81,22 @@ static void wait_for_round(struct thread_pool* p, uint32_t seen) {
   __c11_atomic_fetch_sub(&p->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
+static void report_done(struct thread_pool* p) {
+  if (__c11_atomic_fetch_sub(&p->pending, 1, __ATOMIC_SEQ_CST) == 1 &&
+      __c11_atomic_load(&p->caller_sleeps, __ATOMIC_SEQ_CST))
+    wake(&p->pending, 1);
+}
+
 static void work(void* argument) {
   const struct worker* worker = argument;
   struct thread_pool* p = worker->pool;
   use_signal_stack();
   if (p->core_count) pin_to(p->cores[(uint32_t)worker->number % p->core_count]);
+  report_done(p);
   for (uint32_t round = 0;; ++round) {
     wait_for_round(p, round);
     take_part(p, worker->number);
-    if (__c11_atomic_fetch_sub(&p->pending, 1, __ATOMIC_SEQ_CST) == 1 &&
-        __c11_atomic_load(&p->caller_sleeps, __ATOMIC_SEQ_CST))
-      wake(&p->pending, 1);
+    report_done(p);
   }
 }
 
@@ -144,6 +149,7 @@ struct hone_parallel* start_threads(const struct hone_run* run) {
   choose_cores(run);
   if (pool.core_count) pin_to(pool.cores[0]);
   const size_t page = port_facts()->page_bytes;
+  __c11_atomic_store(&pool.pending, run->threads - 1u, __ATOMIC_RELAXED);
   for (intptr_t t = 1; t < run->threads; ++t) {
     // A page below that nobody may touch, so that an overflow is a fault.
     uint8_t* stack = map_memory(0, kStackBytes + page, PROT_READ | PROT_WRITE,
@@ -153,5 +159,7 @@ struct hone_parallel* start_threads(const struct hone_run* run) {
     workers[t] = (struct worker){&pool, t};
     if (clone_thread(stack + page + kStackBytes, work, &workers[t]) < 0) return NULL;
   }
+  // They need system calls to begin with, which the filter will not let them have.
+  wait_for_workers(&pool);
   return &pool.parallel;
 }
