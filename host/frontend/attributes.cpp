@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/text.h"
 
@@ -67,6 +68,19 @@ bool fits(const AttributeValue& value, ParameterType type) {
   return false;
 }
 
+// Products of two attributes then fit in 64 bits.
+constexpr int64_t kLargest = INT32_MAX;
+
+std::optional<int64_t> too_large(const AttributeValue& value) {
+  const auto is_large = [](int64_t integer) { return integer > kLargest || integer < -kLargest; };
+  if (const auto* integer = std::get_if<int64_t>(&value); integer && is_large(*integer))
+    return *integer;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+    for (const int64_t integer : *list)
+      if (is_large(integer)) return integer;
+  return std::nullopt;
+}
+
 std::unexpected<Error> unknown(const OperatorCall& call, const Attribute& attribute,
                                const std::vector<std::string>& known) {
   return fail_at(
@@ -96,6 +110,11 @@ Result<Attributes> Attributes::match(const OperatorCall& call,
                      fmt::format("'{}' must be {}, found {}", attribute.name, describe(row->type),
                                  found_text(attribute.value)));
   }
+  for (const Attribute& attribute : call.attributes)
+    if (const auto large = too_large(attribute.value))
+      return fail_at(call.file, attribute.place,
+                     fmt::format("'{}' is too large (at most {}), found {}", attribute.name,
+                                 kLargest, *large));
   for (const Parameter& parameter : parameters) {
     if (!parameter.fallback.empty() || (parameter.describes_input && !is_first)) continue;
     const bool given =

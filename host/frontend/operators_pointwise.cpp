@@ -136,7 +136,7 @@ Result<void> write_cast(const Attributes& attributes, TextWriter& writer) {
 
 constexpr std::array kRequantizeParameters = {
     kShapeParameter,
-    Parameter{"multiplier", ParameterType::positive, "", "fixed-point factor, below 2^31", false},
+    Parameter{"multiplier", ParameterType::positive, "", "fixed-point factor", false},
     Parameter{"shift", ParameterType::positive, "", "right shift after it, 1 to 62", false},
     Parameter{"zero_point", ParameterType::integer, "0", "is added before saturation", false},
     Parameter{"to", ParameterType::word, "i8", "the element type of the result", false},
@@ -152,8 +152,6 @@ Result<void> write_requantize(const Attributes& attributes, TextWriter& writer) 
         "op", fmt::format("'requantize' needs an integer input, found {}", to_string(x.dtype)));
   const int64_t multiplier = attributes.integer("multiplier");
   const int64_t shift = attributes.integer("shift");
-  if (multiplier >= int64_t{1} << 31)
-    return attributes.error("multiplier", "'multiplier' must be below 2^31");
   if (shift > 62) return attributes.error("shift", "'shift' must be 1 to 62");
   const std::vector<std::string> axes = axis_names(x.shape.size());
   writer.compute("requantized", to, axes, x.shape,
