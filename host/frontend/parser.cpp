@@ -176,8 +176,8 @@ class Parser {
     return axes;
   }
 
-  // `max(k:10) X[k]` reduces, `max(a, b)` is a function: after a reducer stand axes, so the first
-  // name is followed by ':', or the closing bracket is followed by an expression.
+  // `max(k:10) X[k]` reduces, `max(a, b)` is a function: after a reducer stand axes, so a name is
+  // followed by ':', or the closing bracket is followed by an expression in the same line.
   bool at_reducer() const {
     if (peek().kind != TokenKind::word || !find_reducer(peek().text) || !peek(1).is("("))
       return false;
@@ -186,8 +186,10 @@ class Parser {
     while (peek(i).kind == TokenKind::word && peek(i + 1).is(",")) i += 2;
     if (peek(i).kind != TokenKind::word) return false;
     if (peek(i + 1).is(":")) return true;
+    if (i == 2 && peek(3).is(")")) return true;  // the functions take two operands
     const Token& after = peek(i + 2);
-    return peek(i + 1).is(")") && (after.kind == TokenKind::word || after.is("("));
+    const bool ends = after.is("then") || after.is("else") || after.is("to");
+    return peek(i + 1).is(")") && !ends && (after.kind == TokenKind::word || after.is("("));
   }
 
   Result<void> right_side(Statement& statement) {
