@@ -68,8 +68,8 @@ TEST_CASE("errors of core files name file, line and field") {
            "t.toml:11:10: field 'registers.vector': expected a count");
   CHECK_EQ(error_of("l1d_bytes = 32768\n", ""), "t.toml: field 'memory.l1d_bytes' is missing");
   CHECK_EQ(error_of("line_bytes", "lime_bytes"),
-           "t.toml:28:1: unknown field 'lime_bytes'; is it line_bytes?");
-  CHECK_EQ(error_of("fma_latency = 4", "fma_latency = 4 5").substr(0, 11), "t.toml:20:1");
+           "t.toml:30:1: unknown field 'lime_bytes'; is it line_bytes?");
+  CHECK_EQ(error_of("fma_latency = 4", "fma_latency = 4 5").substr(0, 11), "t.toml:22:1");
   CHECK_EQ(error_of("vector_bits = 128", "vector_bits = 100"),
            "t.toml: registers.vector_bits is 100, expected a multiple of 64 up to 4096");
 }
