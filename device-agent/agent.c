@@ -1,164 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The agent: reads messages from the line, keeps images, lays out and fills the buffers of a task,
-// has candidates run and answers. Nothing here knows an operating system; port.h is all it asks
-// for.
-#include "data.h"
-#include "frame.h"
+// The agent: has buffers of a task laid out and filled, has candidates run and checked, and
+// answers. Nothing here knows an operating system; port.h is all it asks for.
+#include "buffers.h"
+#include "image_store.h"
+#include "line.h"
 #include "port.h"
 #include "port_limits.h"
 #include "wire.h"
 
-enum { kResendAfterMs = 250, kGiveUpAfter = 40 };
-
-struct image {
-  uint64_t hash;  // 0: free
-  uint64_t offset;
-  uint32_t bytes;
-  uint32_t received;
-};
-
 static struct {
-  struct hone_link link;
-  bool closed;
-  // What came from the line and was not fed to the link yet.
-  uint8_t input[4096];
-  size_t input_begin;
-  size_t input_end;
-  // The message that is coming in, or has come in and waits to be served.
-  uint8_t message[HONE_AGENT_MESSAGE];
-  size_t message_bytes;
-  uint8_t message_type;
-  bool message_complete;
-  bool message_overlong;
-  // The message that goes out.
-  uint8_t reply[HONE_AGENT_PAYLOAD];
-  size_t reply_bytes;
-  uint8_t reply_type;
-  // Images, the task, the run.
-  struct image images[HONE_AGENT_IMAGES];
-  uint32_t next_image;
-  uint64_t store_cursor;
   struct hone_buffer buffers[HONE_MAX_BUFFERS];
   uint16_t buffer_count;
   bool ready;  // a task was set up
+  // The guard that was found broken last.
   uint16_t broken_buffer;
   uint8_t broken_side;
 } agent;
 
-static uint8_t receive_space[HONE_WIRE_BYTES(HONE_AGENT_PAYLOAD)];
-static uint16_t slot_sizes[HONE_AGENT_WINDOW];
-static uint8_t slot_bytes[HONE_AGENT_WINDOW * HONE_WIRE_BYTES(HONE_AGENT_PAYLOAD)];
-
-// ---- the line
-// --------------------------------------------------------------------------------------
-
-static bool link_write(void* owner, const uint8_t* bytes, size_t count) {
-  (void)owner;
-  return port_write(bytes, count);
-}
-
-static bool link_deliver(void* owner, const struct hone_frame* frame) {
-  (void)owner;
-  if (agent.message_complete) return false;
-  if (agent.message_bytes + frame->payload_bytes > sizeof agent.message) {
-    agent.message_overlong = true;
-  } else {
-    __builtin_memcpy(agent.message + agent.message_bytes, frame->payload, frame->payload_bytes);
-    agent.message_bytes += frame->payload_bytes;
-  }
-  agent.message_type = frame->type;
-  agent.message_complete = !frame->more;
-  return true;
-}
-
-static void forget_message(void) {
-  agent.message_bytes = 0;
-  agent.message_complete = false;
-  agent.message_overlong = false;
-}
-
-static void link_opened(void* owner) {
-  (void)owner;
-  forget_message();
-}
-
-// Feeds what is there, or reads more; false: nothing came before the timeout.
-static bool pump(int32_t timeout_ms) {
-  if (agent.input_begin == agent.input_end) {
-    const int32_t count = port_read(agent.input, sizeof agent.input, timeout_ms);
-    if (count < 0) agent.closed = true;
-    if (count <= 0) return false;
-    agent.input_begin = 0;
-    agent.input_end = (size_t)count;
-  }
-  agent.input_begin += hone_link_feed(&agent.link, agent.input + agent.input_begin,
-                                      agent.input_end - agent.input_begin);
-  if (agent.link.broken) agent.closed = true;
-  return true;
-}
-
-// ---- replies
-// ---------------------------------------------------------------------------------------
-
-static void send_reply_frame(bool more) {
-  // Without an answer for ten seconds there is nobody to write to; a new session starts clean.
-  for (int timeouts = 0; !agent.closed && agent.link.state == HONE_LINK_OPEN;) {
-    if (hone_link_can_send(&agent.link)) {
-      hone_link_send(&agent.link, agent.reply_type, more, agent.reply, agent.reply_bytes);
-      break;
-    }
-    if (pump(kResendAfterMs)) continue;
-    if (++timeouts == kGiveUpAfter) agent.link.state = HONE_LINK_CLOSED;
-    hone_link_timed_out(&agent.link);
-  }
-  agent.reply_bytes = 0;
-}
-
-static void begin_reply(uint8_t type) {
-  agent.reply_type = type;
-  agent.reply_bytes = 0;
-}
-
-static void put_bytes(const uint8_t* bytes, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (agent.reply_bytes == sizeof agent.reply) send_reply_frame(true);
-    agent.reply[agent.reply_bytes++] = bytes[i];
-  }
-}
-
-static void put(uint64_t value, size_t bytes) {
-  uint8_t stored[8];
-  hone_store(stored, value, bytes);
-  put_bytes(stored, bytes);
-}
-
-static void put_double(double value) {
-  union {
-    double value;
-    uint64_t bits;
-  } d = {value};
-  put(d.bits, 8);
-}
-
-static void put_text(const char* text) {
-  size_t length = 0;
-  while (text[length] && length < 255) ++length;
-  put(length, 1);
-  put_bytes((const uint8_t*)text, length);
-}
-
-static void end_reply(void) { send_reply_frame(false); }
-
-static void refuse(const char* reason) {
-  begin_reply(HONE_REFUSED);
-  put(agent.message_type, 1);
-  put_text(reason);
-  end_reply();
-}
-
-// ---- hello
-// -----------------------------------------------------------------------------------------
+// ---- hello ----
 
 static void serve_hello(void) {
   const struct hone_facts* facts = port_facts();
@@ -189,99 +49,7 @@ static void serve_hello(void) {
   end_reply();
 }
 
-// ---- images
-// ----------------------------------------------------------------------------------------
-
-static struct image* find_image(uint64_t hash) {
-  for (uint32_t i = 0; i < HONE_AGENT_IMAGES; ++i)
-    if (agent.images[i].hash == hash) return &agent.images[i];
-  return NULL;
-}
-
-// Room in the store as in a ring: what lies where the new image goes is forgotten.
-static struct image* place_image(uint64_t hash, uint32_t bytes) {
-  const uint64_t space = port_facts()->image_store_bytes;
-  if (bytes > space) return NULL;
-  if (agent.store_cursor + bytes > space) agent.store_cursor = 0;
-  const uint64_t begin = agent.store_cursor;
-  for (uint32_t i = 0; i < HONE_AGENT_IMAGES; ++i) {
-    struct image* other = &agent.images[i];
-    if (other->offset < begin + bytes && begin < other->offset + other->bytes) other->hash = 0;
-  }
-  struct image* image = &agent.images[agent.next_image++ % HONE_AGENT_IMAGES];
-  *image = (struct image){hash, begin, bytes, 0};
-  agent.store_cursor = (begin + bytes + 63) & ~(uint64_t)63;
-  return image;
-}
-
-static void serve_image(struct hone_reader* reader) {
-  const uint64_t hash = hone_read(reader, 8);
-  const uint32_t total = (uint32_t)hone_read(reader, 4);
-  const uint32_t crc = (uint32_t)hone_read(reader, 4);
-  const uint32_t offset = (uint32_t)hone_read(reader, 4);
-  const uint32_t count = (uint32_t)reader->left;
-  if (reader->failed || hash == 0) return;
-  struct image* image = find_image(hash);
-  if (image && image->received == image->bytes) return;
-  if (offset == 0) {
-    if (image) image->hash = 0;
-    image = place_image(hash, total);
-  }
-  if (!image || image->bytes != total || image->received != offset || count > total - offset)
-    return;
-  uint8_t* bytes = port_facts()->image_store + image->offset;
-  __builtin_memcpy(bytes + offset, reader->bytes, count);
-  image->received += count;
-  if (image->received == total && hone_crc32(0, bytes, total) != crc) image->hash = 0;
-}
-
-// ---- buffers
-// ---------------------------------------------------------------------------------------
-
-static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
-
-// Whole pages for each buffer, so that inputs can be protected; guards before and after. The starts
-// are staggered by cache lines: buffers that all start at the same place in a page would meet in
-// the same cache sets, which no real program's do.
-static uint64_t lay_out(struct hone_buffer* buffer, uint16_t index, uint64_t offset) {
-  const uint64_t page = port_facts()->page_bytes;
-  const uint64_t stagger = (uint64_t)(index * 5 % 64) * 64;
-  const uint64_t start = HONE_MIN_GUARD_BYTES + stagger;
-  buffer->zone = (uint8_t*)(uintptr_t)offset;
-  buffer->zone_bytes = round_up(start + buffer->bytes + HONE_MIN_GUARD_BYTES, page);
-  buffer->start = buffer->zone + start;
-  return offset + buffer->zone_bytes;
-}
-
-static uint8_t* after(const struct hone_buffer* buffer) { return buffer->start + buffer->bytes; }
-static uint8_t* zone_end(const struct hone_buffer* buffer) {
-  return buffer->zone + buffer->zone_bytes;
-}
-
-static void paint_guards(const struct hone_buffer* buffer) {
-  hone_set_bytes(buffer->zone, HONE_GUARD_BYTE, (size_t)(buffer->start - buffer->zone));
-  hone_set_bytes(after(buffer), HONE_GUARD_BYTE, (size_t)(zone_end(buffer) - after(buffer)));
-}
-
-static bool guards_whole(const struct hone_buffer* buffer, uint16_t index) {
-  agent.broken_buffer = index;
-  agent.broken_side = HONE_BELOW;
-  if (!hone_all_bytes(buffer->zone, HONE_GUARD_BYTE, (size_t)(buffer->start - buffer->zone)))
-    return false;
-  agent.broken_side = HONE_ABOVE;
-  return hone_all_bytes(after(buffer), HONE_GUARD_BYTE, (size_t)(zone_end(buffer) - after(buffer)));
-}
-
-static bool all_guards_whole(const struct hone_run* run) {
-  for (uint16_t i = 0; i < run->buffer_count; ++i)
-    if (!guards_whole(&run->buffers[i], i)) return false;
-  return guards_whole(&run->workspace, HONE_WORKSPACE_BUFFER);
-}
-
-static void move_to(struct hone_buffer* buffer, uint8_t* base) {
-  buffer->zone = base + (uintptr_t)buffer->zone;
-  buffer->start = base + (uintptr_t)buffer->start;
-}
+// ---- a task ----
 
 static uint8_t read_buffer(struct hone_reader* reader, struct hone_buffer* buffer,
                            struct hone_fill_spec* fill) {
@@ -299,11 +67,6 @@ static uint8_t read_buffer(struct hone_reader* reader, struct hone_buffer* buffe
                     fill->kind <= HONE_FILL_INTEGERS && fill->shift <= 30 &&
                     fill->low <= fill->high;
   return good ? HONE_SET_UP_OK : HONE_SET_UP_BAD_BUFFER;
-}
-
-static uint64_t elements_of(const struct hone_buffer* buffer) {
-  // Sizes of elements are powers of two.
-  return buffer->bytes >> __builtin_ctz((unsigned)hone_dtype_bytes(buffer->dtype));
 }
 
 static void fill_input(const struct hone_buffer* buffer, const struct hone_fill_spec* fill) {
@@ -355,8 +118,18 @@ static void serve_set_up(struct hone_reader* reader) {
   set_up_reply(HONE_SET_UP_OK, count, arena_bytes);
 }
 
-// ---- the check of outputs
-// --------------------------------------------------------------------------
+// ---- the check after a run ----
+
+static bool guards_whole_of(const struct hone_buffer* buffer, uint16_t index) {
+  agent.broken_buffer = index;
+  return guards_whole(buffer, &agent.broken_side);
+}
+
+static bool all_guards_whole(const struct hone_run* run) {
+  for (uint16_t i = 0; i < run->buffer_count; ++i)
+    if (!guards_whole_of(&run->buffers[i], i)) return false;
+  return guards_whole_of(&run->workspace, HONE_WORKSPACE_BUFFER);
+}
 
 static void put_tolerant_check(const struct hone_buffer* buffer) {
   const uint64_t elements = elements_of(buffer);
@@ -398,8 +171,7 @@ static bool check_outputs(struct hone_run* run) {
   return true;
 }
 
-// ---- a run
-// -----------------------------------------------------------------------------------------
+// ---- a run ----
 
 static void put_context(const struct hone_record* record) {
   struct hone_context_value values[24] = {
@@ -412,7 +184,7 @@ static void put_context(const struct hone_record* record) {
       {HONE_CONTEXT_CANARY_AFTER_NS, (int64_t)record->canary_after_ns},
       {HONE_CONTEXT_CHECKED_RUN_NS, (int64_t)record->checked_run_ns},
       {HONE_CONTEXT_SANDBOXED, record->sandboxed},
-      {HONE_CONTEXT_RETRANSMITTED, agent.link.retransmitted_frames},
+      {HONE_CONTEXT_RETRANSMITTED, line_retransmitted()},
   };
   size_t count = 10;
   count += port_context(values + count, sizeof values / sizeof values[0] - count);
@@ -466,15 +238,15 @@ static uint64_t read_run(struct hone_reader* reader, struct hone_run* run) {
   return hash;
 }
 
-static bool image_fits(const struct hone_run* run, const struct image* image) {
+static bool image_fits(const struct hone_run* run, uint32_t image_bytes) {
   const uint64_t region = port_facts()->load_bytes;
-  return run->image_bytes == image->bytes && run->entry_offset < run->image_bytes &&
+  return run->image_bytes == image_bytes && run->entry_offset < run->image_bytes &&
          run->image_bytes <= region && run->bss_bytes <= region - run->image_bytes;
 }
 
 static bool place_workspace(struct hone_run* run) {
   struct hone_buffer* workspace = &run->workspace;
-  *workspace = (struct hone_buffer){.bytes = round_up(run->workspace_bytes, 64)};
+  *workspace = (struct hone_buffer){.bytes = (run->workspace_bytes + 63) & ~(uint64_t)63};
   if (run->workspace_bytes > port_facts()->arena_bytes) return false;
   uint8_t* base = port_workspace(lay_out(workspace, run->buffer_count, 0));
   if (!base) return false;
@@ -488,12 +260,13 @@ static void paint_all_guards(const struct hone_run* run) {
   paint_guards(&run->workspace);
 }
 
-static uint8_t run_candidate(struct hone_run* run, const struct image* image) {
-  if (!image || image->received != image->bytes) return HONE_MISSING_IMAGE;
-  if (!image_fits(run, image)) return HONE_BAD_IMAGE;
+static uint8_t run_candidate(struct hone_run* run, uint64_t hash) {
+  uint32_t image_bytes = 0;
+  run->image = find_whole_image(hash, &image_bytes);
+  if (!run->image) return HONE_MISSING_IMAGE;
+  if (!image_fits(run, image_bytes)) return HONE_BAD_IMAGE;
   if (!place_workspace(run)) return HONE_NOT_ENOUGH_MEMORY;
   paint_all_guards(run);
-  run->image = port_facts()->image_store + image->offset;
   const enum hone_outcome outcome = port_run(run, check_outputs);
   if (outcome != HONE_OK) return (uint8_t)outcome;
   if (!all_guards_whole(run)) return HONE_GUARD_BROKEN;
@@ -513,20 +286,19 @@ static void serve_run(struct hone_reader* reader) {
     return;
   }
   run.record = port_record();
-  const uint8_t outcome = run_candidate(&run, find_image(hash));
+  const uint8_t outcome = run_candidate(&run, hash);
   run_reply(outcome, run.record);
 }
 
-// ---- the loop
-// --------------------------------------------------------------------------------------
+// ---- the loop ----
 
-static void serve_message(void) {
-  struct hone_reader reader = {agent.message, agent.message_bytes, false};
-  if (agent.message_overlong) {
+static void serve_message(const struct hone_message_in* message) {
+  struct hone_reader reader = {message->bytes, message->count, false};
+  if (message->overlong) {
     refuse("a message longer than the agent's limit");
     return;
   }
-  switch (agent.message_type) {
+  switch (message->type) {
     case HONE_HELLO:
       serve_hello();
       break;
@@ -534,7 +306,7 @@ static void serve_message(void) {
       serve_set_up(&reader);
       break;
     case HONE_IMAGE:
-      serve_image(&reader);
+      take_image(&reader);
       break;
     case HONE_RUN:
       serve_run(&reader);
@@ -546,28 +318,6 @@ static void serve_message(void) {
 }
 
 void hone_agent(void) {
-  agent.link = (struct hone_link){.write = link_write,
-                                  .deliver = link_deliver,
-                                  .opened = link_opened,
-                                  .payload_limit = HONE_AGENT_PAYLOAD,
-                                  .receive = receive_space,
-                                  .slot_sizes = slot_sizes,
-                                  .slot_bytes = slot_bytes,
-                                  .window = HONE_AGENT_WINDOW,
-                                  .is_agent = true};
-  hone_link_init(&agent.link);
-  int timeouts = 0;
-  while (!agent.closed) {
-    const bool quiet = hone_link_idle(&agent.link) || agent.link.state != HONE_LINK_OPEN;
-    if (pump(quiet ? -1 : kResendAfterMs)) {
-      timeouts = 0;
-    } else if (!quiet) {
-      if (++timeouts == kGiveUpAfter) agent.link.state = HONE_LINK_CLOSED;
-      hone_link_timed_out(&agent.link);
-    }
-    if (agent.message_complete) {
-      serve_message();
-      forget_message();
-    }
-  }
+  line_open();
+  for (struct hone_message_in message; line_next(&message);) serve_message(&message);
 }

@@ -3,6 +3,10 @@
 // Compiled without contraction of a*b+c, so that host and agent get the same sums bit for bit.
 #include "data.h"
 
+// For loops over elements of one width: the width must be a constant inside, also where the
+// compiler would rather save the bytes.
+#define INLINED static inline __attribute__((always_inline))
+
 static const uint64_t kStep = 0x9e3779b97f4a7c15u;
 
 size_t hone_dtype_bytes(uint8_t dtype) {
@@ -14,9 +18,10 @@ bool hone_is_float(uint8_t dtype) {
   return dtype == HONE_F16 || dtype == HONE_BF16 || dtype == HONE_F32 || dtype == HONE_F64;
 }
 
-// ---- float formats by their bits
-// ------------------------------------------------------------------- Through unions, not through
-// the compiler's conversions: some targets would call a library for them.
+// ---- float formats by their bits ----
+//
+// Through unions, not through the compiler's conversions: some targets would call a library for
+// them.
 
 union f32_bits {
   float value;
@@ -53,7 +58,7 @@ static uint16_t bf16_of(float value) {
   return (uint16_t)shift_rounding(f.bits, 16);
 }
 
-static double value_of_f16(uint16_t bits) {
+INLINED double value_of_f16(uint16_t bits) {
   const uint64_t sign = (uint64_t)(bits & 0x8000u) << 48;
   const uint32_t exponent = bits >> 10 & 31;
   const uint64_t mantissa = bits & 0x3ffu;
@@ -68,13 +73,12 @@ static double value_of_f16(uint16_t bits) {
   return d.value;
 }
 
-static double value_of_bf16(uint16_t bits) {
+INLINED double value_of_bf16(uint16_t bits) {
   const union f32_bits f = {.bits = (uint32_t)bits << 16};
   return (double)f.value;
 }
 
-// ---- inputs
-// ------------------------------------------------------------------------------------------
+// ---- inputs ----
 
 // SplitMix64's output function on a counter, so that any element can be had alone.
 static uint64_t mixed(uint64_t seed, uint64_t i) {
@@ -150,10 +154,9 @@ void hone_poison(void* buffer, uint8_t dtype, uint64_t bytes) {
   for (; at < bytes; ++at) out[at] = (uint8_t)(pattern >> (8 * (at & 7)));
 }
 
-// ---- the check
-// -------------------------------------------------------------------------------------
+// ---- the check ----
 
-static uint64_t bits_at(const void* buffer, size_t bytes, size_t i) {
+INLINED uint64_t bits_at(const void* buffer, size_t bytes, size_t i) {
   switch (bytes) {
     case 1:
       return ((const uint8_t*)buffer)[i];
@@ -166,16 +169,16 @@ static uint64_t bits_at(const void* buffer, size_t bytes, size_t i) {
   }
 }
 
-static uint64_t rotated(uint64_t value, int by) { return value << by | value >> (64 - by); }
+INLINED uint64_t rotated(uint64_t value, int by) { return value << by | value >> (64 - by); }
 
 // The rotation carries high bits down again: without it, two wrong signs in f64 would cancel.
-static uint64_t hash_step(uint64_t hash, uint64_t bits) {
+INLINED uint64_t hash_step(uint64_t hash, uint64_t bits) {
   return rotated(hash ^ bits, 27) * 0x9fb21c651e98df25u;
 }
 
-// Four chains, because one would wait for its multiplier at each element. Inlined for each width.
-static inline uint64_t hash_as(const void* buffer, size_t bytes, uint64_t negative_zero,
-                               uint64_t elements) {
+// Four chains, because one would wait for its multiplier at each element.
+INLINED uint64_t hash_as(const void* buffer, size_t bytes, uint64_t negative_zero,
+                         uint64_t elements) {
   uint64_t chain[4] = {1, 2, 3, 4};
   uint64_t i = 0;
   for (; i + 4 <= elements; i += 4) {
@@ -226,7 +229,7 @@ uint64_t hone_part_start(uint64_t elements, uint32_t parts, uint32_t k) {
   return k * whole + (uint64_t)k * rest / parts;
 }
 
-double hone_element(const void* buffer, uint8_t dtype, uint64_t i) {
+INLINED double element_at(const void* buffer, uint8_t dtype, uint64_t i) {
   const size_t at = (size_t)i;
   switch (dtype) {
     case HONE_F16:
@@ -242,19 +245,38 @@ double hone_element(const void* buffer, uint8_t dtype, uint64_t i) {
   }
 }
 
-struct hone_block_sum hone_sum_block(const void* buffer, uint8_t dtype, uint64_t begin,
+double hone_element(const void* buffer, uint8_t dtype, uint64_t i) {
+  return element_at(buffer, dtype, i);
+}
+
+INLINED struct hone_block_sum sum_as(const void* buffer, uint8_t dtype, uint64_t begin,
                                      uint64_t end) {
   struct hone_block_sum total = {0, 0};
   for (uint64_t i = begin; i < end; ++i) {
-    const double value = hone_element(buffer, dtype, i);
+    const double value = element_at(buffer, dtype, i);
     total.sum += value;
-    total.magnitude += value < 0 ? -value : value;
+    total.magnitude += __builtin_fabs(value);
   }
   return total;
 }
 
-// ---- bytes
-// -----------------------------------------------------------------------------------------
+struct hone_block_sum hone_sum_block(const void* buffer, uint8_t dtype, uint64_t begin,
+                                     uint64_t end) {
+  switch (dtype) {
+    case HONE_F16:
+      return sum_as(buffer, HONE_F16, begin, end);
+    case HONE_BF16:
+      return sum_as(buffer, HONE_BF16, begin, end);
+    case HONE_F32:
+      return sum_as(buffer, HONE_F32, begin, end);
+    case HONE_F64:
+      return sum_as(buffer, HONE_F64, begin, end);
+    default:
+      return (struct hone_block_sum){0, 0};
+  }
+}
+
+// ---- bytes ----
 
 void hone_set_bytes(void* bytes, uint8_t value, size_t count) {
   __builtin_memset(bytes, value, count);

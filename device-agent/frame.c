@@ -111,8 +111,7 @@ bool hone_frame_decode(uint8_t* bytes, size_t count, struct hone_frame* frame) {
   return true;
 }
 
-// ---- the link
-// -------------------------------------------------------------------------------------
+// ---- the link ----
 
 static void write_out(struct hone_link* link, const uint8_t* bytes, size_t count) {
   if (!link->broken && !link->write(link->owner, bytes, count)) link->broken = true;

@@ -120,8 +120,7 @@ enum hone_outcome port_run(struct hone_run* run, bool (*checked)(struct hone_run
 // Facts about the machine during the last run; returns how many of `space` it filled in.
 size_t port_context(struct hone_context_value* values, size_t space);
 
-// ---- given to ports by the common part
-// -------------------------------------------------------------
+// ---- given to ports by the common part ----
 
 void hone_agent(void);  // serves the line until it is closed
 

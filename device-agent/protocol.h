@@ -13,7 +13,7 @@ extern "C" {
 
 enum { HONE_PROTOCOL_VERSION = 1 };
 
-// ---- calling convention of a candidate ----------------------------------------------------------
+// ---- calling convention of a candidate ----
 // buffers[i] is argument slot i and the workspace follows; all 64-byte aligned, none overlapping.
 // `parallel` is never null.
 
@@ -31,7 +31,7 @@ struct hone_parallel {
 typedef void (*hone_entry)(void* const* buffers, void* workspace,
                            const struct hone_parallel* parallel);
 
-// ---- element types ------------------------------------------------------------------------------
+// ---- element types ----
 
 enum hone_dtype {
   HONE_B1 = 0,
@@ -47,8 +47,7 @@ enum hone_dtype {
   HONE_DTYPES = 10
 };
 
-// ---- messages: the type byte of a data frame
-// ------------------------------------------------------
+// ---- messages: the type byte of a data frame ----
 
 enum hone_message {
   // host → agent
@@ -139,8 +138,7 @@ enum hone_governor {
   HONE_GOVERNOR_USERSPACE = 6
 };
 
-// ---- limits
-// ---------------------------------------------------------------------------------------
+// ---- limits ----
 
 enum {
   HONE_MAX_SAMPLES = 4096,

@@ -30,8 +30,7 @@ struct hone_record* port_record(void) {
   return record;
 }
 
-// ---- the line
-// --------------------------------------------------------------------------------------
+// ---- the line ----
 
 int32_t port_read(uint8_t* bytes, size_t space, int32_t timeout_ms) {
   if (timeout_ms >= 0) {
@@ -61,8 +60,7 @@ bool port_write(const uint8_t* bytes, size_t count) {
   return true;
 }
 
-// ---- memory
-// ----------------------------------------------------------------------------------------
+// ---- memory ----
 
 // Shared with the candidate, so that the agent sees its outputs.
 static uint8_t* map_shared(uint64_t bytes) {
@@ -86,8 +84,7 @@ uint8_t* port_workspace(uint64_t bytes) {
   return workspace.bytes;
 }
 
-// ---- a run
-// -----------------------------------------------------------------------------------------
+// ---- a run ----
 
 enum { WNOHANG = 1, WUNTRACED = 2 };
 enum child_event { kStopped, kEnded, kTooLate };
@@ -207,8 +204,7 @@ size_t port_context(struct hone_context_value* values, size_t space) {
   return count;
 }
 
-// ---- start
-// -----------------------------------------------------------------------------------------
+// ---- start ----
 
 static _Noreturn void give_up(const char* reason) {
   size_t length = 0;

@@ -4,8 +4,7 @@
 // limits, and a filter that leaves it the few system calls that running and timing take.
 #include "linux.h"
 
-// ---- signals
-// ---------------------------------------------------------------------------------------
+// ---- signals ----
 
 enum {
   SA_SIGINFO = 4,
@@ -78,8 +77,7 @@ bool use_signal_stack(void) {
   return stack.start && syscall2(SYS_sigaltstack, (long)&stack, 0) == 0;
 }
 
-// ---- limits
-// ----------------------------------------------------------------------------------------
+// ---- limits ----
 
 enum { RLIMIT_CPU = 0, RLIMIT_FSIZE = 1, RLIMIT_STACK = 3, RLIMIT_CORE = 4, RLIMIT_AS = 9 };
 
@@ -99,8 +97,7 @@ void limit_resources(const struct hone_run* run) {
   limit(RLIMIT_AS, mapped);
 }
 
-// ---- system calls
-// ----------------------------------------------------------------------------------
+// ---- system calls ----
 
 enum { PR_SET_NO_NEW_PRIVS = 38 };
 enum {

@@ -247,6 +247,27 @@ TEST_CASE("parallel loops run on as many threads as asked for") {
   }
 }
 
+TEST_CASE("the device's time is the host's time") {
+  for (const TestDevice& device : test_devices()) {
+    CAPTURE(device.name);
+    Bench bench = Bench::make(device);
+    RunRequest request = bench.request("parallel_with_pauses");
+    request.min_sample_ns = 20'000'000;
+    request.max_samples = 5;
+    const auto begin = Clock::now();
+    const RunReply reply = bench.run(request);
+    const double wall_seconds = seconds_since(begin);
+    REQUIRE(reply.outcome == HONE_OK);
+    double sample_seconds = 0;
+    for (const RawSample& sample : reply.samples)
+      sample_seconds += 1e-9 * static_cast<double>(sample.ns);
+    // Beside the samples there is the checked call, the search for the count of calls, and the
+    // trip.
+    CHECK(sample_seconds < wall_seconds);
+    CHECK(sample_seconds > 0.4 * wall_seconds);
+  }
+}
+
 TEST_CASE("limits of a measurement are kept") {
   Bench bench = Bench::make(test_devices()[0]);
   SUBCASE("a first sample that is too slow ends the run") {
