@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs tests/cases/frontend/*.case: error messages to the letter, and golden graphs and programs.
+// Runs tests/cases/frontend/*.case: error messages to the letter, and golden graphs.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -8,8 +8,6 @@
 
 #include "case_file.h"
 #include "frontend/tasks.h"
-#include "frontend/to_program.h"
-#include "ir/text.h"
 
 namespace hone {
 namespace {
@@ -54,7 +52,7 @@ TEST_CASE("errors of workload files") {
   }
 }
 
-TEST_CASE("golden graphs and programs") {
+TEST_CASE("golden graphs") {
   const auto cases = cases_of("golden.case");
   CHECK(cases.size() >= 12);
   for (const TextCase& one : cases) {
@@ -70,8 +68,6 @@ TEST_CASE("golden graphs and programs") {
       graph = *parsed;
     }
     CHECK(trimmed(print(graph)) == trimmed(section(one, "graph")));
-    const Program program = to_program(graph, "golden");
-    CHECK(trimmed(print(program)) == trimmed(section(one, "program")));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What texts of the language compute, run by the interpreter.
+// What texts of the language compute: their Programs, run naively.
 #include <doctest/doctest.h>
 
 #include "reference.h"
@@ -13,7 +13,7 @@ namespace {
 Arrays run_text(std::string_view text, const Arrays& inputs) {
   const auto graph = parse_graph({text, "t", 1});
   REQUIRE_MESSAGE(graph.has_value(), graph.error().message);
-  return interpret_graph(*graph, inputs);
+  return run_naively(*graph, inputs);
 }
 
 Array vector_of(std::vector<double> values) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every operator of the library, run by the interpreter, against loops that are written out here,
+// Every operator of the library, its Program run naively, against loops that are written out here,
 // on small odd shapes and in every type that makes sense.
 #include <doctest/doctest.h>
 
@@ -37,7 +37,7 @@ Run run(const std::vector<OperatorCall>& chain, int64_t most) {
   run.graph = std::move(*graph);
   Rng rng(kSeed);
   run.inputs = random_inputs(run.graph, most, rng);
-  const Arrays outputs = interpret_graph(run.graph, run.inputs);
+  const Arrays outputs = run_naively(run.graph, run.inputs);
   REQUIRE(outputs.size() == 1);
   run.result = outputs.begin()->second;
   return run;
@@ -420,7 +420,7 @@ TEST_CASE("functions of one value") {
       x.data[i] = (static_cast<double>(i) - (positive ? -1 : 7)) * 0.75;
     Array want = x;
     for (double& value : want.data) value = functions.at(name)(value);
-    check_near(interpret_graph(*graph, {{"X", x}}).begin()->second, want, 1e-6);
+    check_near(run_naively(*graph, {{"X", x}}).begin()->second, want, 1e-6);
   }
   // The same as an attribute, and of integers.
   const Run r =
@@ -508,7 +508,7 @@ TEST_CASE("fills are within what is exact") {
   each({2, 2, 300}, [&](const Index& at) {
     want({at[0], at[1]}) += inputs.at("A")({at[0], at[2]}) * inputs.at("B")({at[2], at[1]});
   });
-  check_equal(interpret_graph(*graph, inputs).begin()->second, want);
+  check_equal(run_naively(*graph, inputs).begin()->second, want);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ inline void each(const std::vector<int64_t>& shape,
 
 // Inputs and params by name, filled as a device would fill them but with at most ±`most`.
 Arrays random_inputs(const Graph& graph, int64_t most, Rng& rng);
-// The outputs by name, from the naive Program in the interpreter.
-Arrays interpret_graph(const Graph& graph, const Arrays& inputs);
+// The outputs by name, from the naive Program.
+Arrays run_naively(const Graph& graph, const Arrays& inputs);
 
 }  // namespace hone
