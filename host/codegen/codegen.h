@@ -5,11 +5,23 @@
 // ABI of a generated entry point (the agent's protocol.h and emitted headers state the same):
 //   void NAME(void *const *buffers, void *workspace, const struct hone_parallel *parallel);
 // buffers[i] is argument slot i, 64-byte aligned, none overlapping another; `workspace` is 64-byte
-// aligned and holds workspace_bytes + threads * workspace_bytes_per_worker; `parallel` is never null
-// (threads = 1 runs in line).
+// aligned and holds workspace_bytes + threads * workspace_bytes_per_worker; `parallel` is never
+// null (threads = 1 runs in line):
+//   struct hone_parallel {
+//     void (*run)(const struct hone_parallel *self,
+//                 void (*body)(void *context, intptr_t index, intptr_t worker),
+//                 void *context, intptr_t count);
+//     int32_t threads;
+//     void *pool;
+//   };
+// run() calls body once for every index in [0, count) and returns when all calls have. `worker`, in
+// [0, threads), is the caller's alone while the body runs: its part of the workspace begins at
+// workspace + workspace_bytes + worker * workspace_bytes_per_worker. Code outside parallel loops
+// uses worker 0's.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,17 +35,45 @@ struct ObjectCode {
   std::vector<uint8_t> bytes;  // ELF relocatable; the same input gives the same bytes
   int64_t text_bytes = 0;
   int64_t rodata_bytes = 0;
-  int64_t stack_bytes = 0;     // deepest frame of the entry and its outlined bodies
+  int64_t stack_bytes = 0;  // deepest frame of the entry and its outlined bodies
 };
 
 struct CodegenOptions {
-  std::string entry;       // symbol of the entry point
-  bool optimize = true;    // false: fastest compile, for code that runs once
+  std::string entry;     // symbol of the entry point
+  bool optimize = true;  // false: fastest compile, for code that runs once
 };
 
-Result<ObjectCode> compile(const Kernel& kernel, const Target& target, const CodegenOptions& options);
+// Makes object code for one target. It keeps what is costly to set up; a worker that compiles many
+// Kernels holds one. Compiling leaves no trace in it: the same Kernel gives the same bytes every
+// time.
+class CodeGenerator {
+ public:
+  static Result<CodeGenerator> create(const Target& target);
+  CodeGenerator(CodeGenerator&&) noexcept;
+  CodeGenerator& operator=(CodeGenerator&&) noexcept;
+  ~CodeGenerator();
 
-// A flat image: bytes to place at load_address, then bss_bytes of zeros; entry_offset from its start.
+  Result<ObjectCode> compile(const Kernel& kernel, const CodegenOptions& options);
+  // Text of the same Kernel at later stages, for hone show.
+  Result<std::string> llvm_text(const Kernel& kernel, const CodegenOptions& options);
+  Result<std::string> assembly_text(const Kernel& kernel, const CodegenOptions& options);
+
+ private:
+  struct State;
+  explicit CodeGenerator(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The same with a generator for one call.
+Result<ObjectCode> compile(const Kernel& kernel, const Target& target,
+                           const CodegenOptions& options);
+Result<std::string> llvm_text(const Kernel& kernel, const Target& target,
+                              const CodegenOptions& options);
+Result<std::string> assembly_text(const Kernel& kernel, const Target& target,
+                                  const CodegenOptions& options);
+
+// A flat image: bytes to place at load_address, then bss_bytes of zeros; entry_offset from its
+// start.
 struct Image {
   std::vector<uint8_t> bytes;
   uint64_t load_address = 0;
@@ -43,14 +83,9 @@ struct Image {
 Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_t load_address,
                          const std::string& entry);
 
-// Text of the same Kernel at later stages, for hone show.
-Result<std::string> llvm_text(const Kernel& kernel, const Target& target, const CodegenOptions& options);
-Result<std::string> assembly_text(const Kernel& kernel, const Target& target,
-                                  const CodegenOptions& options);
-
 // Portable C99 without any header but <stdint.h>, same ABI, same results; no libm.
 struct CSource {
-  std::string text;   // helper functions (static) and the entry's definition
+  std::string text;  // helper functions (static) and the entry's definition
 };
 Result<CSource> c_source(const Kernel& kernel, const CodegenOptions& options);
 
