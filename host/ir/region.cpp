@@ -46,16 +46,6 @@ RegionDim within_shape(RegionDim dim, int64_t size) {
   return {affine_constant(low), end - low};
 }
 
-RegionDim hull(const RegionDim& left, const RegionDim& right, int64_t size) {
-  if (left.extent == 0) return right;
-  if (right.extent == 0) return left;
-  const Affine ahead = add(right.base, scale(left.base, -1));
-  if (!ahead.is_constant()) return {affine_constant(0), size};
-  const int64_t low = std::min<int64_t>(0, ahead.base);
-  const int64_t end = std::max(left.extent, ahead.base + right.extent);
-  return within_shape({add(left.base, affine_constant(low)), end - low}, size);
-}
-
 using Indices = std::vector<Expr>;
 
 void collect_loads(const Expr& expr, BufferId buffer, std::vector<const Indices*>& accesses) {
@@ -155,6 +145,16 @@ Region region_of(const Program& program, const Block& block, BufferId buffer, bo
 Region region_of(const Program& program, BlockId block, BufferId buffer, bool writes,
                  const std::vector<LoopId>& fixed) {
   return region_of(program, program.blocks[block], buffer, writes, fixed, program.extents());
+}
+
+RegionDim hull(const RegionDim& left, const RegionDim& right, int64_t size) {
+  if (left.extent == 0) return right;
+  if (right.extent == 0) return left;
+  const Affine ahead = add(right.base, scale(left.base, -1));
+  if (!ahead.is_constant()) return {affine_constant(0), size};
+  const int64_t low = std::min<int64_t>(0, ahead.base);
+  const int64_t end = std::max(left.extent, ahead.base + right.extent);
+  return within_shape({add(left.base, affine_constant(low)), end - low}, size);
 }
 
 Region hull(const Program& program, BufferId buffer, const Region& left, const Region& right) {

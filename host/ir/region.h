@@ -31,6 +31,7 @@ Region region_of(const Program& program, const Block& block, BufferId buffer, bo
 
 // The smallest region of this form that covers both; whole dimensions where bases do not compare.
 Region hull(const Program& program, BufferId buffer, const Region& left, const Region& right);
+RegionDim hull(const RegionDim& left, const RegionDim& right, int64_t size);  // of one dimension
 
 // An index expression over axes as a form over loops, by the axes' bindings; nullopt if not
 // quasi-affine.
