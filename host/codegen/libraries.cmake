@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # LLVM as one shared library; LLD's ELF driver is static and built against the same.
-find_package(LLVM 19 REQUIRED CONFIG)
+find_package(LLVM 19.1 REQUIRED CONFIG)
 find_library(LLD_ELF_LIBRARY lldELF HINTS ${LLVM_LIBRARY_DIR} REQUIRED)
 find_library(LLD_COMMON_LIBRARY lldCommon HINTS ${LLVM_LIBRARY_DIR} REQUIRED)
 
