@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a naive Program: each block over its axes, in the order of the Program. It knows no loops,
-// so it is of no use for scheduled Programs; for the front end's it is a second opinion beside the
-// interpreter.
+// so it is of no use for scheduled Programs; with the interpreter it shares only the folding of
+// constants.
 #include "reference.h"
 
 #include <doctest/doctest.h>
