@@ -8,6 +8,8 @@
 
 #include "case_file.h"
 #include "frontend/tasks.h"
+#include "frontend/to_program.h"
+#include "ir/text.h"
 
 namespace hone {
 namespace {
@@ -52,7 +54,7 @@ TEST_CASE("errors of workload files") {
   }
 }
 
-TEST_CASE("golden graphs") {
+TEST_CASE("golden graphs and programs") {
   const auto cases = cases_of("golden.case");
   CHECK(cases.size() >= 12);
   for (const TextCase& one : cases) {
@@ -68,6 +70,11 @@ TEST_CASE("golden graphs") {
       graph = *parsed;
     }
     CHECK(trimmed(print(graph)) == trimmed(section(one, "graph")));
+    const std::string program = print(to_program(graph, "golden"));
+    CHECK(trimmed(program) == trimmed(section(one, "program")));
+    const auto again = parse_program(program, "golden");
+    REQUIRE_MESSAGE(again.has_value(), again.error().message);
+    CHECK(print(*again) == program);
   }
 }
 

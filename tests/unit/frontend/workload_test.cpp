@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "frontend/operators.h"
 #include "frontend/tasks.h"
+#include "ir/text.h"
 
 namespace hone {
 namespace {
@@ -45,6 +46,9 @@ TEST_CASE("every workload file loads, prints to a fixpoint and becomes a task") 
         CHECK(task->operations.nominal > 0);
         CHECK(task->operations.useful <= task->operations.nominal);
         CHECK(task->program.buffers.size() == workload.graph.tensors.size());
+        const auto program = parse_program(print(task->program), "printed");
+        REQUIRE_MESSAGE(program.has_value(), program.error().message);
+        CHECK(equal(*program, task->program));
         CHECK(task->check.exact ==
               (task->check.tolerance.relative == 0 && task->check.tolerance.of_largest == 0));
       }
