@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/emit.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/hash.h"
+#include "codegen/archive.h"
+#include "codegen/codegen.h"
+#include "emit/checks.h"
+#include "emit/folder.h"
+#include "emit/library.h"
+#include "emit/names.h"
+#include "emit/record.h"
+#include "lower/lower.h"
+#include "schedule/replay.h"
+
+namespace hone {
+namespace {
+
+// What the header defines for itself.
+constexpr std::string_view kReservedTaskNames[] = {"status", "parallel", "build_info", "backend",
+                                                   "selftest"};
+// What a public function calls its own arguments and locals.
+constexpr std::string_view kReservedArgumentNames[] = {"workspace", "parallel", "buffers",
+                                                       "in_line"};
+
+class LibraryWriter {
+ public:
+  explicit LibraryWriter(const EmitRequest& request) : request_(request) {}
+
+  Result<EmitReport> run();
+
+ private:
+  void start();
+  Result<void> add_task(const Task& task);
+  Result<std::optional<TrialRow>> record_of(const Task& task);
+  void name_task(const Task& task, LibraryTask& row);
+  Result<void> compile_task(const Task& task, LibraryTask& row);
+  Result<void> add_golden(const Task& task, LibraryTask& row);
+  Result<FolderContent> content();
+  EmitReport report(const FolderContent& content) const;
+  int64_t flash_bytes() const;
+
+  const EmitRequest& request_;
+  Library library_;
+  NameSet task_names_;
+  NameSet macros_;
+  std::vector<ArchiveMember> members_;
+  int64_t common_bytes_ = 0;  // flash of what is no task's
+  std::vector<std::string> warnings_;
+};
+
+void LibraryWriter::start() {
+  library_.prefix = request_.prefix;
+  library_.target = request_.target;
+  library_.version = HONE_VERSION;
+  library_.fingerprint = codegen_fingerprint();
+  if (request_.source_date_epoch) {
+    const std::time_t seconds = static_cast<std::time_t>(*request_.source_date_epoch);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    library_.date =
+        fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+  }
+  for (const std::string_view name : kReservedTaskNames) task_names_.add(name);
+}
+
+Result<std::optional<TrialRow>> LibraryWriter::record_of(const Task& task) {
+  const RecordWish wish{to_hex(task.hash), request_.target.name, request_.device, request_.threads};
+  std::optional<TrialRow> record;
+  if (request_.database != nullptr) record = TRY(best_record(*request_.database, wish, warnings_));
+  if (record) return record;
+  const std::string of_device = request_.device ? " on " + *request_.device : "";
+  if (!request_.allow_untuned)
+    return fail(
+        "task '{}' was never measured for {}{}; tune it with\n  {} --task {} --target {}{}\n"
+        "or let it come as plain loops with --allow-untuned",
+        task.name, request_.target.name, of_device, request_.tune_command, task.name,
+        request_.target.name, request_.device ? " --device " + *request_.device : "");
+  warnings_.push_back(
+      fmt::format("task '{}' was never measured for {}{}: it comes as plain loops, which "
+                  "are slow",
+                  task.name, request_.target.name, of_device));
+  return record;
+}
+
+// Functions and macros of two tasks must differ, also where names meet in the middle ("a_b" + "c"
+// and "a" + "b_c").
+void LibraryWriter::name_task(const Task& task, LibraryTask& row) {
+  row.name = task.name;
+  row.workload_hash = to_hex(task.hash);
+  row.c_name = task_names_.claim(to_identifier(task.name));
+  task_names_.add(row.c_name + "_kernel");
+  NameSet names;
+  for (const std::string_view name : kReservedArgumentNames) names.add(name);
+  for (const bool outputs : {false, true}) {
+    for (const Buffer& buffer : task.program.buffers) {
+      if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != outputs)
+        continue;
+      LibraryArgument argument{"",           buffer.name, buffer.dtype,
+                               buffer.shape, buffer.kind, element_count(buffer)};
+      const auto macro = [&] {
+        return library_.macro(row, upper_case(argument.name) + "_ELEMENTS");
+      };
+      do argument.name = names.claim(to_identifier(buffer.name));
+      while (macros_.contains(macro()));
+      macros_.add(macro());
+      row.arguments.push_back(std::move(argument));
+    }
+  }
+}
+
+Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
+  Program program = task.program;
+  if (row.record) {
+    const Trial& trial = row.record->trial;
+    const Trace skeleton = TRY(parse_trace(trial.skeleton, "the record's trace"));
+    const Decisions decisions = TRY(parse_decisions(trial.decisions, "the record's decisions"));
+    row.trace = print(close(skeleton, decisions));
+    program = TRY(replay(task.program, skeleton, decisions)).program;
+  }
+  const Kernel kernel = TRY(lower(program, request_.target, {}));
+  ENSURE(kernel.buffers.size() >= static_cast<int32_t>(row.arguments.size()));
+  for (size_t i = 0; i < row.arguments.size(); ++i) {
+    const KernelBuffer& buffer = kernel.buffers[BufferId{static_cast<int32_t>(i)}];
+    ENSURE(buffer.space == Space::argument && buffer.name == row.arguments[i].given_name);
+  }
+  row.workspace_bytes = kernel.workspace_bytes;
+  row.workspace_bytes_per_thread = kernel.workspace_bytes_per_worker;
+  const CodegenOptions options{.entry = library_.kernel(row), .optimize = true};
+  const ObjectCode object = TRY(compile(kernel, request_.target, options));
+  const ObjectCode front =
+      TRY(compile_public_function({.name = library_.function(row),
+                                   .entry = options.entry,
+                                   .arguments = static_cast<int64_t>(row.arguments.size()),
+                                   .alignment = kArgumentAlignment,
+                                   .needs_workspace = row.needs_workspace()},
+                                  request_.target));
+  row.kernel_source = TRY(c_source(kernel, options)).text;
+  row.text_bytes = object.text_bytes + front.text_bytes;
+  row.rodata_bytes = object.rodata_bytes + front.rodata_bytes;
+  row.stack_bytes = object.stack_bytes + front.stack_bytes;
+  row.object_hash =
+      hash_bytes({reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()});
+  if (row.record && row.record->trial.outcome.text_bytes != object.text_bytes)
+    warnings_.push_back(
+        fmt::format("task '{}' was measured as {} bytes of code and has {} now: the code "
+                    "generator changed since; tune again for a figure that holds",
+                    task.name, row.record->trial.outcome.text_bytes, object.text_bytes));
+  members_.push_back({library_.function(row) + ".o", front.bytes});
+  members_.push_back({library_.kernel(row) + ".o", object.bytes});
+  return {};
+}
+
+Result<void> LibraryWriter::add_golden(const Task& task, LibraryTask& row) {
+  row.operations = task.operations.useful;
+  row.exact = task.check.exact;
+  row.tolerance = task.check.tolerance;
+  row.golden = TRY(request_.golden(task));
+  const auto outputs = static_cast<size_t>(
+      std::ranges::count(row.arguments, BufferKind::output, &LibraryArgument::kind));
+  ENSURE(row.golden.outputs.size() == outputs &&
+         row.golden.inputs.size() == row.arguments.size() - outputs);
+  return {};
+}
+
+Result<void> LibraryWriter::add_task(const Task& task) {
+  LibraryTask row;
+  row.record = TRY(record_of(task));
+  name_task(task, row);
+  if (const auto done = compile_task(task, row); !done)
+    return std::unexpected(
+        within(done.error(), "task '{}' for {}", task.name, request_.target.name));
+  if (const auto done = add_golden(task, row); !done)
+    return std::unexpected(within(done.error(), "the self-test of task '{}'", task.name));
+  library_.tasks.push_back(std::move(row));
+  return {};
+}
+
+int64_t LibraryWriter::flash_bytes() const {
+  int64_t total = common_bytes_;
+  for (const LibraryTask& task : library_.tasks) total += task.text_bytes + task.rodata_bytes;
+  return total;
+}
+
+Result<FolderContent> LibraryWriter::content() {
+  const std::string& p = library_.prefix;
+  const ObjectCode common = TRY(
+      compile_text_functions({{p + "_build_info", build_info(library_)},
+                              {p + "_backend", fmt::format("tuned for {}", library_.target.name)}},
+                             request_.target));
+  common_bytes_ = common.text_bytes + common.rodata_bytes;
+  members_.push_back({p + ".o", common.bytes});
+  TRYV(check_symbols(members_, p));
+  TRYV(check_budgets(library_, flash_bytes(), request_.budgets));
+
+  FolderContent files;
+  const std::vector<uint8_t> archive = TRY(write_archive(members_));
+  files[fmt::format("lib/lib{}.a", p)] = std::string(archive.begin(), archive.end());
+  files[fmt::format("include/{}.h", p)] = header_text(library_);
+  files[fmt::format("src/{}.c", p)] = common_source_text(library_);
+  for (const LibraryTask& task : library_.tasks)
+    files[fmt::format("src/{}.c", library_.function(task))] = task_source_text(library_, task);
+  files[fmt::format("test/{}_selftest.c", p)] = selftest_text(library_);
+  files["README.md"] = readme_text(library_);
+  files["CMakeLists.txt"] = cmake_text(library_);
+  std::vector<std::string> names{"manifest.json"};
+  for (const auto& [name, text] : files) names.push_back(name);
+  std::ranges::sort(names);
+  files["manifest.json"] = manifest_text(library_, names);
+  return files;
+}
+
+EmitReport LibraryWriter::report(const FolderContent& content) const {
+  EmitReport report;
+  for (const LibraryTask& task : library_.tasks) {
+    EmittedTask row;
+    row.name = task.name;
+    row.function = library_.function(task);
+    row.text_bytes = task.text_bytes;
+    row.rodata_bytes = task.rodata_bytes;
+    row.stack_bytes = task.stack_bytes;
+    row.workspace_bytes = task.workspace_bytes;
+    row.workspace_bytes_per_thread = task.workspace_bytes_per_thread;
+    if (task.record) {
+      const Outcome& outcome = task.record->trial.outcome;
+      row.tuned = true;
+      row.device = task.record->key.device;
+      row.unit = to_string(outcome.unit);
+      row.emulated = outcome.emulated;
+      row.best = score(outcome);
+      if (outcome.unit == TimeUnit::ns) row.gflops = task.operations / *row.best;
+    }
+    report.tasks.push_back(std::move(row));
+  }
+  for (const auto& [name, text] : content) report.files.push_back(name);
+  report.warnings = warnings_;
+  report.flash_bytes = flash_bytes();
+  return report;
+}
+
+Result<EmitReport> LibraryWriter::run() {
+  TRYV(check_prefix(request_.prefix));
+  ENSURE(!request_.tasks.empty() && request_.golden);
+  start();
+  for (const Task* task : request_.tasks) TRYV(add_task(*task));
+  const FolderContent files = TRY(content());
+  TRYV(write_folder(request_.folder, files));
+  return report(files);
+}
+
+}  // namespace
+
+Result<EmitReport> emit_library(const EmitRequest& request) { return LibraryWriter(request).run(); }
+
+}  // namespace hone

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// src/: the same kernels as portable C99, behind the same header. One file a task, because each
+// brings the static functions that it needs, and because a linker then takes only the tasks that
+// are called.
+#include "base/text.h"
+#include "emit/library.h"
+
+namespace hone {
+namespace {
+
+std::string head(const Library& library, std::string_view what) {
+  return fmt::format(
+      "/* SPDX-License-Identifier: Apache-2.0 */\n/* {}: {}. Written by Hone {}. */\n",
+      library.prefix, what, library.version);
+}
+
+std::string any_of(const std::vector<std::string>& parts, std::string_view between) {
+  return fmt::format("{}", fmt::join(parts, between));
+}
+
+constexpr std::string_view kPublicFunction = R"(
+static void run_in_line(const @p@_parallel *self, void (*body)(void *context, intptr_t index),
+                        void *context, intptr_t count)
+{
+  intptr_t i;
+  (void)self;
+  for (i = 0; i < count; ++i) body(context, i);
+}
+
+@declaration@
+{
+  static const @p@_parallel in_line = {run_in_line, 1, 0};
+  void *buffers[@count@];
+  if (@null@) return @P@_ERROR_NULL;
+  if (((@address@) & @mask@u) != 0u) return @P@_ERROR_ALIGNMENT;
+  if (parallel == 0) parallel = &in_line;
+  if (parallel->run == 0 || parallel->threads < 1) return @P@_ERROR_PARALLEL;
+@slots@  @kernel@(buffers, workspace, parallel);
+  return @P@_OK;
+}
+)";
+
+}  // namespace
+
+std::string task_source_text(const Library& library, const LibraryTask& task) {
+  std::vector<std::string> null;
+  std::vector<std::string> address;
+  std::string slots;
+  for (size_t i = 0; i < task.arguments.size(); ++i) {
+    const LibraryArgument& argument = task.arguments[i];
+    null.push_back(argument.name + " == 0");
+    address.push_back("(uintptr_t)" + argument.name);
+    // Through an integer: the array of pointers has no const, and the kernel writes outputs only.
+    const bool output = argument.kind == BufferKind::output;
+    slots += fmt::format("  buffers[{}] = {}{};\n", i, output ? "" : "(void *)(uintptr_t)",
+                         argument.name);
+  }
+  if (task.needs_workspace()) null.push_back("workspace == 0");
+  address.push_back("(uintptr_t)workspace");
+  std::string text = head(library, fmt::format("{} as portable C99", task.c_name));
+  text += fmt::format("#include \"{}.h\"\n\n", library.prefix);
+  text += task.kernel_source;
+  text += fill_template(kPublicFunction, {{"p", library.prefix},
+                                          {"P", library.upper()},
+                                          {"declaration", declaration(library, task)},
+                                          {"count", fmt::format("{}", task.arguments.size())},
+                                          {"null", any_of(null, " || ")},
+                                          {"address", any_of(address, " | ")},
+                                          {"mask", fmt::format("{}", kArgumentAlignment - 1)},
+                                          {"slots", slots},
+                                          {"kernel", library.kernel(task)}});
+  return text;
+}
+
+std::string common_source_text(const Library& library) {
+  std::string text = head(library, "what the library says about itself");
+  text += fmt::format("#include \"{}.h\"\n\n", library.prefix);
+  text += fmt::format("const char *{}_build_info(void)\n{{\n  return {};\n}}\n\n", library.prefix,
+                      c_string(build_info(library)));
+  text += fmt::format("const char *{}_backend(void)\n{{\n  return \"portable C\";\n}}\n",
+                      library.prefix);
+  return text;
+}
+
+}  // namespace hone
