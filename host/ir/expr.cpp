@@ -40,47 +40,6 @@ bool is_logical(Op op) {
   return op == Op::logical_not || op == Op::logical_and || op == Op::logical_or;
 }
 
-bool accepts(Op op, DType dtype) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::erf:
-    case Op::floor:
-    case Op::ceil:
-    case Op::round:
-    case Op::pow:
-    case Op::fma:
-      return is_float(dtype);
-    case Op::shl:
-    case Op::shr:
-      return is_integer(dtype);
-    case Op::bit_and:
-    case Op::bit_or:
-    case Op::bit_xor:
-      return !is_float(dtype);
-    case Op::logical_not:
-    case Op::logical_and:
-    case Op::logical_or:
-      return dtype == DType::b1;
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::min:
-    case Op::max:
-    case Op::reduce_min:
-    case Op::reduce_max:
-    case Op::extract:
-      return true;
-    default:
-      return dtype != DType::b1;
-  }
-}
-
 Expr make(Op op, DType dtype, int lanes, int32_t id, std::vector<Expr> args) {
   auto node = std::make_shared<ExprNode>();
   node->op = op;
@@ -247,6 +206,47 @@ ScalarValue fold_bitcast(DType to, DType from, ScalarValue value) {
 }  // namespace
 
 const OpFacts& facts(Op op) { return kFacts[static_cast<size_t>(op)]; }
+
+bool accepts(Op op, DType dtype) {
+  switch (op) {
+    case Op::exp:
+    case Op::log:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::erf:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+    case Op::pow:
+    case Op::fma:
+      return is_float(dtype);
+    case Op::shl:
+    case Op::shr:
+      return is_integer(dtype);
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+      return !is_float(dtype);
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+      return dtype == DType::b1;
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::min:
+    case Op::max:
+    case Op::reduce_min:
+    case Op::reduce_max:
+    case Op::extract:
+      return true;
+    default:
+      return dtype != DType::b1;
+  }
+}
 
 Expr int_constant(int64_t value, DType dtype) {
   ENSURE(!is_float(dtype));

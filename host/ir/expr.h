@@ -8,14 +8,18 @@
 //   integers   wrap (two's complement). div and mod round towards minus infinity (a mod b has the
 //              sign of b); a zero divisor gives 0. Shifts take their count modulo the width; shr is
 //              arithmetic for signed types. saturate clamps to the target type's range.
-//   floats     IEEE 754, round to nearest even, no traps. f16 and bf16 compute in f32 and round after
+//   floats     IEEE 754, round to nearest even, no traps. f16 and bf16 compute in f32 and round
+//   after
 //              each operation; code may keep more precision between operations, contract a
 //              multiplication and an addition into one fma, and add or multiply the terms of a
 //              reduction in any order. div of floats by zero is IEEE. min and max return the other
-//              operand when one is NaN. A float to integer cast truncates; out of range is unspecified.
-//   order      a value is computed exactly when its block instance runs; select evaluates only what it
+//              operand when one is NaN. A float to integer cast truncates; out of range is
+//              unspecified.
+//   order      a value is computed exactly when its block instance runs; select evaluates only what
+//   it
 //              picks, so a guarded load out of bounds never happens.
-//   index      axes, loops and index arithmetic are i64 and do not overflow; code may use the target's
+//   index      axes, loops and index arithmetic are i64 and do not overflow; code may use the
+//   target's
 //              pointer width.
 #pragma once
 
@@ -44,30 +48,63 @@ enum class Op : uint8_t {
              // or {flat index, mask}. Kernel, lanes > 1: a scalar index reads consecutive elements,
              // a vector index gathers.
   // one operand
-  neg, logical_not, abs, exp, log, sqrt, rsqrt, tanh, sigmoid, erf, floor, ceil,
-  round,     // to nearest, ties to even
-  cast, saturate, bitcast,
+  neg,
+  logical_not,
+  abs,
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  tanh,
+  sigmoid,
+  erf,
+  floor,
+  ceil,
+  round,  // to nearest, ties to even
+  cast,
+  saturate,
+  bitcast,
   broadcast,   // Kernel: a scalar into all lanes
   reduce_add,  // Kernel: sum of the lanes (likewise below)
-  reduce_mul, reduce_min, reduce_max,
+  reduce_mul,
+  reduce_min,
+  reduce_max,
   // two operands
-  add, sub, mul, div, mod, min, max, pow, shl, shr, bit_and, bit_or, bit_xor,
-  eq, ne, lt, le,  // gt and ge are lt and le with operands exchanged; result b1
-  logical_and, logical_or,
-  ramp,      // Kernel: args {base, stride}: base + lane * stride
-  extract,   // Kernel: args {vector, lane (constant)}
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  min,
+  max,
+  pow,
+  shl,
+  shr,
+  bit_and,
+  bit_or,
+  bit_xor,
+  eq,
+  ne,
+  lt,
+  le,  // gt and ge are lt and le with operands exchanged; result b1
+  logical_and,
+  logical_or,
+  ramp,     // Kernel: args {base, stride}: base + lane * stride
+  extract,  // Kernel: args {vector, lane (constant)}
   // three operands
   select,  // condition, then, else
   fma,     // a * b + c, rounded once
 };
 
 struct OpFacts {
-  std::string_view name;    // in text forms, as a function name or an infix sign
-  int arity;                // -1: load
+  std::string_view name;  // in text forms, as a function name or an infix sign
+  int arity;              // -1: load
   bool infix;
-  int precedence;           // of infix operators: higher binds tighter
+  int precedence;  // of infix operators: higher binds tighter
 };
 const OpFacts& facts(Op op);
+// Whether an operation is defined on operands of a type; the makers below ENSURE it.
+bool accepts(Op op, DType dtype);
 
 struct ExprNode;
 using Expr = std::shared_ptr<const ExprNode>;
@@ -92,7 +129,7 @@ Expr var_expr(int32_t var);
 Expr reg_expr(int32_t reg, DType dtype, int lanes);
 Expr load_expr(BufferId buffer, DType dtype, std::vector<Expr> indices);
 Expr vector_load_expr(BufferId buffer, DType dtype, int lanes, Expr index);
-Expr unary(Op op, Expr operand);           // not for cast, saturate, bitcast, broadcast
+Expr unary(Op op, Expr operand);  // not for cast, saturate, bitcast, broadcast
 Expr binary(Op op, Expr left, Expr right);
 Expr select_expr(Expr condition, Expr if_true, Expr if_false);
 Expr fma_expr(Expr a, Expr b, Expr c);

@@ -59,7 +59,8 @@ TEST_CASE("ranges make a needless mod and a needless term go") {
   const LoopId i = loops.add(10);
   CHECK_EQ(text(remainder(affine_loop(i), 16, loops.extents())), "l0");
   CHECK_EQ(text(quotient(affine_loop(i), 16, loops.extents())), "0");
-  CHECK_EQ(text(remainder(add(affine_loop(i), affine_constant(-3)), 5, loops.extents())), "(l0+2)%5");
+  CHECK_EQ(text(remainder(add(affine_loop(i), affine_constant(-3)), 5, loops.extents())),
+           "(l0+2)%5");
 }
 
 TEST_CASE("random chains of substitution, quotient and remainder keep every value") {
@@ -78,12 +79,14 @@ TEST_CASE("random chains of substitution, quotient and remainder keep every valu
       Affine by;
     };
     std::vector<Step> steps;
-    std::vector<std::pair<bool, int64_t>> digits;  // mod?, divisor: applied before the substitutions
+    std::vector<std::pair<bool, int64_t>>
+        digits;  // mod?, divisor: applied before the substitutions
     for (int n = 0; n < 2; ++n) {
       const int64_t divisor = rng.between(1, 12);
       const bool mod = rng.chance(0.5);
       digits.emplace_back(mod, divisor);
-      form = mod ? remainder(form, divisor, loops.extents()) : quotient(form, divisor, loops.extents());
+      form = mod ? remainder(form, divisor, loops.extents())
+                 : quotient(form, divisor, loops.extents());
     }
     for (int n = 0; n < 4; ++n) {
       const size_t at = static_cast<size_t>(rng.below(static_cast<int64_t>(live.size())));
@@ -123,7 +126,8 @@ TEST_CASE("random chains of substitution, quotient and remainder keep every valu
       CHECK(got <= range.high);
       for (auto step = steps.rbegin(); step != steps.rend(); ++step)
         value[static_cast<size_t>(step->loop.value)] = evaluate(step->by, at);
-      bool in_domain = true;  // a split with a tail runs past the loop's extent; no claim is made there
+      bool in_domain =
+          true;  // a split with a tail runs past the loop's extent; no claim is made there
       for (const Step& step : steps)
         in_domain = in_domain && at(step.loop) < loops.extents()(step.loop);
       int64_t expected = evaluate(original, at);
