@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `determines` reads forms as numbers in a mixed radix. Of a sum whose terms are sorted by |scale|, the
-// largest term can be read off the value if its scale is more than all smaller terms together can span,
-// then the next, and so on. Terms are digits (source / div % mod) of loops; a loop is known once its
-// digits reach from the lowest to the highest without a gap. A source that is a form of its own is
-// decoded in turn once all of its digits are known.
+// `determines` reads forms as numbers in a mixed radix. Of a sum whose terms are sorted by |scale|,
+// the largest term can be read off the value if its scale is more than all smaller terms together
+// can span, then the next, and so on. Terms are digits (source / div % mod) of loops; a loop is
+// known once its digits reach from the lowest to the highest without a gap. A source that is a form
+// of its own is decoded in turn once all of its digits are known.
 #include "schedule/legality.h"
 
 #include <algorithm>
@@ -79,7 +79,8 @@ class Decoder {
   void add_digit(const AffineTerm& term) {
     const auto same = [&](const Digits& digits) {
       const AffineTerm& other = digits.source;
-      if (!term.inner || !other.inner) return !term.inner && !other.inner && term.loop == other.loop;
+      if (!term.inner || !other.inner)
+        return !term.inner && !other.inner && term.loop == other.loop;
       return equal(*term.inner, *other.inner);
     };
     auto found = std::find_if(sources_.begin(), sources_.end(), same);
@@ -195,9 +196,10 @@ Result<void> check_iterations_apart(const Program& program, LoopId loop,
                          region_of(program, blocks[reader], buffer, !reads_buffer, fixed));
       }
       if (writer_below.valid() && !covered)
-        return fail("block {} may read values of {} that block {} writes in another iteration of loop {}",
-                    block.name, program.buffers[buffer].name, program.blocks[writer_below].name,
-                    program.loops[fixed.back()].name);
+        return fail(
+            "block {} may read values of {} that block {} writes in another iteration of loop {}",
+            block.name, program.buffers[buffer].name, program.blocks[writer_below].name,
+            program.loops[fixed.back()].name);
     }
   }
   return {};
@@ -208,8 +210,15 @@ bool is_order_free(const Block& block) {
   const Store& store = block.body[0];
   const ExprNode& value = *store.value;
   switch (value.op) {
-    case Op::add: case Op::mul: case Op::min: case Op::max: case Op::bit_and: case Op::bit_or:
-    case Op::bit_xor: case Op::logical_and: case Op::logical_or:
+    case Op::add:
+    case Op::mul:
+    case Op::min:
+    case Op::max:
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::logical_and:
+    case Op::logical_or:
       return (is_own_load(store, value.args[0]) && !loads_buffer(value.args[1], store.buffer)) ||
              (is_own_load(store, value.args[1]) && !loads_buffer(value.args[0], store.buffer));
     case Op::sub:
@@ -217,7 +226,8 @@ bool is_order_free(const Block& block) {
     case Op::fma:
       return is_own_load(store, value.args[2]) && !loads_buffer(value.args[0], store.buffer) &&
              !loads_buffer(value.args[1], store.buffer);
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions about iterations that several loop primitives ask before they change an order. All answers
-// are sound and incomplete: "no" may mean that a proof was not found.
+// Questions about iterations that several loop primitives ask before they change an order. All
+// answers are sound and incomplete: "no" may mean that a proof was not found.
 #pragma once
 
 #include <span>
@@ -21,20 +21,22 @@ Result<void> check_alive(const Program& program, LoopId loop);
 bool determines(const Program& program, std::span<const Affine> forms,
                 std::span<const LoopId> varying, std::span<const LoopId> wanted);
 
-// Loops that drive the axes of one kind of a block, each once. Loops of extent 1 never occur in bindings.
+// Loops that drive the axes of one kind of a block, each once. Loops of extent 1 never occur in
+// bindings.
 std::vector<LoopId> loops_of_axes(const Block& block, AxisKind kind);
 
 // Name of a reduce axis whose binding uses the loop; null: none does.
 const Axis* reduce_axis_of(const Block& block, LoopId loop);
 
 // Whether every value that a block below `loop` reads from another block below `loop` was written
-// earlier in the same iteration of the loops in `fixed` (which lie above those blocks). Then iterations
-// may run in any order. The error names the two blocks.
+// earlier in the same iteration of the loops in `fixed` (which lie above those blocks). Then
+// iterations may run in any order. The error names the two blocks.
 Result<void> check_iterations_apart(const Program& program, LoopId loop,
                                     const std::vector<LoopId>& fixed);
 
-// Whether the terms of a reduction may be taken in any order: a single update `x = x ∘ term` with an
-// associative and commutative ∘, or a tuple (whose combiners are so by contract of the language).
+// Whether the terms of a reduction may be taken in any order: a single update `x = x ∘ term` with
+// an associative and commutative ∘, or a tuple (whose combiners are so by contract of the
+// language).
 bool is_order_free(const Block& block);
 
 }  // namespace hone

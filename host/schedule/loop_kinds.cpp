@@ -3,14 +3,14 @@
 //   parallel i:   for i in 64   -->   for i in 64 parallel       (vectorize, unroll likewise)
 //
 // parallel: iterations run on several workers, in any order and at once. vectorize: they run as the
-// lanes of one. Both need iterations that do not meet: no iteration reads what another writes, and no two
-// write one element. A temp that is written and read inside a single iteration is private to it (lowering
-// gives each worker its own), so parallel does not ask that its elements differ; lanes have no such
-// private memory, so vectorize does.
-// unroll: the body is repeated in order, which is always legal.
+// lanes of one. Both need iterations that do not meet: no iteration reads what another writes, and
+// no two write one element. A temp that is written and read inside a single iteration is private to
+// it (lowering gives each worker its own), so parallel does not ask that its elements differ; lanes
+// have no such private memory, so vectorize does. unroll: the body is repeated in order, which is
+// always legal.
 //
-// A kind is the last thing that happens to a loop: split, fuse and reorder refuse loops that have one,
-// and so does giving it a second.
+// A kind is the last thing that happens to a loop: split, fuse and reorder refuse loops that have
+// one, and so does giving it a second.
 #include <algorithm>
 
 #include "ir/region.h"
@@ -44,7 +44,8 @@ LoopId find_kind_below(const Program& program, LoopId loop, LoopKind a, LoopKind
     if (!child.loop.valid()) continue;
     const LoopKind kind = program.loops[child.loop].kind;
     if (kind == a || kind == b) return child.loop;
-    if (const LoopId found = find_kind_below(program, child.loop, a, b); found.valid()) return found;
+    if (const LoopId found = find_kind_below(program, child.loop, a, b); found.valid())
+      return found;
   }
   return {};
 }
@@ -64,9 +65,10 @@ Result<void> check_writes_apart(const Program& program, LoopId loop, LoopKind ki
   for (const BlockId id : blocks_below(program, Node{loop, {}})) {
     const Block& block = program.blocks[id];
     if (const Axis* axis = reduce_axis_of(block, loop))
-      return fail("loop {} cannot be {}: it drives reduce axis {} of block {}, so that its iterations "
-                  "write the same elements",
-                  program.loops[loop].name, name_of(kind), axis->name, block.name);
+      return fail(
+          "loop {} cannot be {}: it drives reduce axis {} of block {}, so that its iterations "
+          "write the same elements",
+          program.loops[loop].name, name_of(kind), axis->name, block.name);
     std::vector<LoopId> varying = loops_above(program, Node{{}, id});
     varying.erase(varying.begin(), std::find(varying.begin(), varying.end(), loop));
     for (const std::vector<Store>* stores : {&block.init, &block.body}) {
@@ -76,10 +78,11 @@ Result<void> check_writes_apart(const Program& program, LoopId loop, LoopKind ki
         for (const Expr& index : store.indices)
           if (const auto form = index_form(program, block, index)) forms.push_back(*form);
         if (!determines(program, forms, varying, std::span(&loop, 1)))
-          return fail("loop {} cannot be {}: different iterations may write the same element of {} in "
-                      "block {}",
-                      program.loops[loop].name, name_of(kind), program.buffers[store.buffer].name,
-                      block.name);
+          return fail(
+              "loop {} cannot be {}: different iterations may write the same element of {} in "
+              "block {}",
+              program.loops[loop].name, name_of(kind), program.buffers[store.buffer].name,
+              block.name);
       }
     }
   }
@@ -91,8 +94,8 @@ Result<void> check_independent(const Program& program, LoopId loop, LoopKind kin
   std::vector<LoopId> fixed = loops_above(program, Node{loop, {}});
   fixed.push_back(loop);
   if (auto apart = check_iterations_apart(program, loop, fixed); !apart)
-    return std::unexpected(within(apart.error(), "loop {} cannot be {}", program.loops[loop].name,
-                                  name_of(kind)));
+    return std::unexpected(
+        within(apart.error(), "loop {} cannot be {}", program.loops[loop].name, name_of(kind)));
   return {};
 }
 
@@ -101,8 +104,7 @@ Result<void> check_independent(const Program& program, LoopId loop, LoopKind kin
 Result<void> parallel(Program& program, LoopId loop) {
   TRYV(check_no_kind_yet(program, loop, LoopKind::parallel));
   const std::string& name = program.loops[loop].name;
-  if (const LoopId above =
-          find_kind_above(program, loop, LoopKind::parallel, LoopKind::vectorized);
+  if (const LoopId above = find_kind_above(program, loop, LoopKind::parallel, LoopKind::vectorized);
       above.valid())
     return fail("loop {} cannot be parallel: it lies in {} loop {}", name,
                 name_of(program.loops[above].kind), program.loops[above].name);

@@ -17,14 +17,16 @@
 //     for j in 4, i in 3                            block b
 //       block b  spatial v=i w=j
 //
-// What reorder must keep. A reduction may take its terms in any order, but (1) the instance whose reduce
-// axes are all 0 runs `init` and has to be the first of its element, and (2) no term may be added twice
-// after one init. Both hold when below the outermost reduce loop each iteration is an instance of its own
-// (no overlapping or repeated elements), and when loops that drive spatial and reduce axes at once keep
-// their order. Iterations of several blocks may be exchanged when none reads what another iteration wrote.
+// What reorder must keep. A reduction may take its terms in any order, but (1) the instance whose
+// reduce axes are all 0 runs `init` and has to be the first of its element, and (2) no term may be
+// added twice after one init. Both hold when below the outermost reduce loop each iteration is an
+// instance of its own (no overlapping or repeated elements), and when loops that drive spatial and
+// reduce axes at once keep their order. Iterations of several blocks may be exchanged when none
+// reads what another iteration wrote.
 #include <algorithm>
 
 #include "schedule/legality.h"
+#include "schedule/nest.h"
 #include "schedule/primitives.h"
 
 namespace hone {
@@ -33,7 +35,8 @@ namespace {
 // Products of factors stay far below what i64 index arithmetic can hold.
 constexpr int64_t kLargestExtent = int64_t{1} << 40;
 
-// The value of a loop variable: 0 where the loop runs once, so that such loops never show in bindings.
+// The value of a loop variable: 0 where the loop runs once, so that such loops never show in
+// bindings.
 Affine value_of(const Program& program, LoopId loop) {
   return program.loops[loop].extent == 1 ? affine_constant(0) : affine_loop(loop);
 }
@@ -78,21 +81,24 @@ Result<void> check_shift(const Program& program, LoopId loop) {
   for (const BlockId id : blocks_below(program, Node{loop, {}})) {
     const Block& block = program.blocks[id];
     if (const Axis* axis = reduce_axis_of(block, loop))
-      return fail("split of loop {} with tail=shift: it drives reduce axis {} of block {}, whose terms "
-                  "would be added twice",
-                  program.loops[loop].name, axis->name, block.name);
+      return fail(
+          "split of loop {} with tail=shift: it drives reduce axis {} of block {}, whose terms "
+          "would be added twice",
+          program.loops[loop].name, axis->name, block.name);
     const std::vector<BufferId> reads = reads_of(block);
     for (const BufferId buffer : writes_of(block))
       if (std::find(reads.begin(), reads.end(), buffer) != reads.end())
-        return fail("split of loop {} with tail=shift: block {} reads and writes {}, and would see its "
-                    "own results",
-                    program.loops[loop].name, block.name, program.buffers[buffer].name);
+        return fail(
+            "split of loop {} with tail=shift: block {} reads and writes {}, and would see its "
+            "own results",
+            program.loops[loop].name, block.name, program.buffers[buffer].name);
   }
   return {};
 }
 
 void set_parent(Program& program, Node node, LoopId parent) {
-  (node.loop.valid() ? program.loops[node.loop].parent : program.blocks[node.block].parent) = parent;
+  (node.loop.valid() ? program.loops[node.loop].parent : program.blocks[node.block].parent) =
+      parent;
 }
 
 void move_body(Program& program, LoopId from, LoopId to) {
@@ -109,13 +115,8 @@ void put_in_place_of(Program& program, LoopId old, LoopId replacement) {
   program.loops[old].alive = false;
 }
 
-// A loop that stands for several keeps the strategy that all agree on; predicate serves any mixture.
-Tail common_tail(Tail a, Tail b) {
-  if (a == b || b == Tail::exact) return a;
-  return a == Tail::exact ? b : Tail::predicate;
-}
-
-// -- reorder ------------------------------------------------------------------------------------------
+// -- reorder
+// ------------------------------------------------------------------------------------------
 
 // The path from the outermost to the innermost of `loops`; Error if they do not lie on one, or if
 // anything else stands on it.
@@ -139,9 +140,10 @@ Result<std::vector<LoopId>> path_through(const Program& program, std::span<const
   std::reverse(path.begin(), path.end());
   for (size_t i = 0; i + 1 < path.size(); ++i)
     if (program.loops[path[i]].body.size() != 1)
-      return fail("loop {} holds more than loop {}: loops are exchanged only where nothing stands "
-                  "between them",
-                  program.loops[path[i]].name, program.loops[path[i + 1]].name);
+      return fail(
+          "loop {} holds more than loop {}: loops are exchanged only where nothing stands "
+          "between them",
+          program.loops[path[i]].name, program.loops[path[i + 1]].name);
   return path;
 }
 
@@ -160,41 +162,44 @@ Result<void> check_reduction_order(const Program& program, const Block& block,
       if (!in(reduce, after[i]) || !in(reduce, after[j])) continue;
       for (const LoopId loop : {after[i], after[j]})
         if (in(spatial, loop))
-          return fail("loops {} and {} cannot change places: {} drives both spatial and reduce axes of "
-                      "block {}, whose init would no longer come first",
-                      program.loops[after[j]].name, program.loops[after[i]].name,
-                      program.loops[loop].name, block.name);
+          return fail(
+              "loops {} and {} cannot change places: {} drives both spatial and reduce axes of "
+              "block {}, whose init would no longer come first",
+              program.loops[after[j]].name, program.loops[after[i]].name, program.loops[loop].name,
+              block.name);
       if (!is_order_free(block))
-        return fail("loops {} and {} cannot change places: the update of block {} is not known to "
-                    "allow its terms in any order",
-                    program.loops[after[j]].name, program.loops[after[i]].name, block.name);
+        return fail(
+            "loops {} and {} cannot change places: the update of block {} is not known to "
+            "allow its terms in any order",
+            program.loops[after[j]].name, program.loops[after[i]].name, block.name);
     }
   }
   return {};
 }
 
-// Below the outermost reduce loop every iteration has to be an instance of its own; checked if a loop
-// came below it that was above it.
+// Below the outermost reduce loop every iteration has to be an instance of its own; checked if a
+// loop came below it that was above it.
 Result<void> check_instances_apart(const Program& program, const Block& block,
                                    std::span<const LoopId> before, std::span<const LoopId> after) {
   const std::vector<LoopId> reduce = loops_of_axes(block, AxisKind::reduce);
   const auto below_reduce = [&](std::span<const LoopId> loops) {
-    const auto outermost = std::find_if(loops.begin(), loops.end(),
-                                        [&](LoopId loop) { return in(reduce, loop); });
+    const auto outermost =
+        std::find_if(loops.begin(), loops.end(), [&](LoopId loop) { return in(reduce, loop); });
     return std::vector<LoopId>(outermost, loops.end());
   };
   const std::vector<LoopId> old_inner = below_reduce(before);
   const std::vector<LoopId> inner = below_reduce(after);
-  const bool grew = std::any_of(inner.begin(), inner.end(),
-                                [&](LoopId loop) { return !in(old_inner, loop); });
+  const bool grew =
+      std::any_of(inner.begin(), inner.end(), [&](LoopId loop) { return !in(old_inner, loop); });
   if (!grew) return {};
   std::vector<Affine> forms;
   for (const Axis& axis : block.axes) forms.push_back(axis.binding);
   for (const LoopId loop : inner) {
     if (in(old_inner, loop) || determines(program, forms, inner, std::span(&loop, 1))) continue;
-    return fail("loop {} cannot move below a reduce loop of block {}: it computes elements again that "
-                "other iterations compute",
-                program.loops[loop].name, block.name);
+    return fail(
+        "loop {} cannot move below a reduce loop of block {}: it computes elements again that "
+        "other iterations compute",
+        program.loops[loop].name, block.name);
   }
   return {};
 }
@@ -218,8 +223,8 @@ Result<void> check_order(const Program& program, const std::vector<LoopId>& path
 
 }  // namespace
 
-// Where the factors divide, the tail is exact whatever was asked for. An inner part of an earlier split
-// stays one: its parts keep that split's tail where their own split adds none.
+// Where the factors divide, the tail is exact whatever was asked for. An inner part of an earlier
+// split stays one: its parts keep that split's tail where their own split adds none.
 Result<std::vector<LoopId>> split(Program& program, LoopId loop, std::span<const int64_t> factors,
                                   Tail tail) {
   TRYV(check_alive(program, loop));
@@ -262,9 +267,10 @@ Result<LoopId> fuse(Program& program, std::span<const LoopId> loops) {
     TRYV(check_serial(program, loops[i], "fuse"));
     const Loop& loop = program.loops[loops[i]];
     if (i > 0 && loop.parent != loops[i - 1])
-      return fail("loop {} does not stand directly in loop {}: fuse takes loops from the outside to "
-                  "the inside",
-                  loop.name, program.loops[loops[i - 1]].name);
+      return fail(
+          "loop {} does not stand directly in loop {}: fuse takes loops from the outside to "
+          "the inside",
+          loop.name, program.loops[loops[i - 1]].name);
     if (i + 1 < loops.size() && loop.body.size() != 1)
       return fail("loop {} holds more than the next loop to fuse", loop.name);
     if (loop.extent > kLargestExtent / fused.extent)

@@ -41,14 +41,16 @@ constexpr std::array kRows = {
     row<Parallel>("parallel", "loop kinds", "iterations run on several workers"),
     row<Vectorize>("vectorize", "loop kinds", "iterations become lanes"),
     row<Unroll>("unroll", "loop kinds", "the body is repeated"),
-    row<ComputeAt>("compute_at", "compute location", "a producer moves under a loop of its consumers"),
+    row<ComputeAt>("compute_at", "compute location",
+                   "a producer moves under a loop of its consumers"),
     row<ReverseComputeAt>("reverse_compute_at", "compute location",
                           "a consumer moves under a loop of its producers"),
     row<ComputeInline>("compute_inline", "inline", "a block's expression goes into its consumers"),
     row<ReverseComputeInline>("reverse_compute_inline", "inline",
                               "a block's expression goes into its producer"),
     row<CacheRead>("cache_read", "cache", "a block reads a copy; gives the copying block"),
-    row<CacheWrite>("cache_write", "cache", "a block writes a copy; gives the block that copies back"),
+    row<CacheWrite>("cache_write", "cache",
+                    "a block writes a copy; gives the block that copies back"),
     row<SetScope>("set_scope", "cache", "where a temp lives"),
     row<DecomposeReduction>("decompose_reduction", "reduction",
                             "init into a block of its own before a loop; gives that block"),
@@ -73,7 +75,8 @@ consteval bool rows_in_order() {
 }
 static_assert(rows_in_order());
 
-// -- hashing ------------------------------------------------------------------------------------------
+// -- hashing
+// ------------------------------------------------------------------------------------------
 
 template <typename T>
 uint64_t fold(uint64_t hash, const T& value) {

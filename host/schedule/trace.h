@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A trace: the only description of a schedule. A list of instructions; those that sample carry a
-// decision, which may be open. An open trace is a skeleton (a template, a sketch); with Decisions it is a
-// candidate; with its decisions filled in it is a closed trace, which says everything.
+// decision, which may be open. An open trace is a skeleton (a template, a sketch); with Decisions
+// it is a candidate; with its decisions filled in it is a closed trace, which says everything.
 //
 // One plain struct an instruction, all in one variant. Each lists its fields once, in fields() and
 // outputs(); printing, parsing, hashing and renaming of variables are written over these lists
 // (trace_fields.h), so that a new primitive is: its struct here, its row in trace.cpp, its call in
-// replay.cpp. Rejected: a class an instruction kind with virtual print/parse/apply (the same fields named
-// five times), and untyped attribute lists.
+// replay.cpp. Rejected: a class an instruction kind with virtual print/parse/apply (the same fields
+// named five times), and untyped attribute lists.
 //
-// Variables stand for what earlier instructions gave: blocks, loops, integers. They are numbered in the
-// order in which they are defined, each kind for itself.
+// Variables stand for what earlier instructions gave: blocks, loops, integers. They are numbered in
+// the order in which they are defined, each kind for itself.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ using BlockVar = Id<struct BlockVarTag>;
 using LoopVar = Id<struct LoopVarTag>;
 using IntVar = Id<struct IntVarTag>;
 
-// -- parameters ---------------------------------------------------------------------------------------
+// -- parameters
+// ---------------------------------------------------------------------------------------
 
 // A value that stands in the trace, or the value of a variable when `var` is valid.
 template <typename T>
@@ -47,7 +48,7 @@ struct Param {
   bool operator==(const Param&) const = default;
 };
 using IntParam = Param<int64_t>;
-using TailParam = Param<Tail>;    // a variable holds the enumerator's number
+using TailParam = Param<Tail>;  // a variable holds the enumerator's number
 using ScopeParam = Param<Scope>;
 
 struct NodeParam {  // a block or a loop
@@ -60,8 +61,8 @@ struct NodeParam {  // a block or a loop
   bool operator==(const NodeParam&) const = default;
 };
 
-// A buffer by its name, or as the index-th that a block reads or writes (in the order of reads_of and
-// writes_of), for buffers whose names a primitive made up.
+// A buffer by its name, or as the index-th that a block reads or writes (in the order of reads_of
+// and writes_of), for buffers whose names a primitive made up.
 struct BufferParam {
   enum class Role : uint8_t { named, read, written };
   Role role = Role::named;
@@ -80,14 +81,15 @@ struct BufferParam {
 // The values of one sampling instruction; nullopt: open.
 using Decision = std::optional<std::vector<int64_t>>;
 
-// -- instructions -------------------------------------------------------------------------------------
+// -- instructions
+// -------------------------------------------------------------------------------------
 
-// A field: positional when `name` is empty, else written name=value; optional ones are written when they
-// differ from what the struct starts with.
+// A field: positional when `name` is empty, else written name=value; optional ones are written when
+// they differ from what the struct starts with.
 template <typename T, typename M>
 struct Field {
   std::string_view name;
-  M T::*member;
+  M T::* member;
   bool optional = false;
 };
 template <typename T, typename M>
@@ -277,11 +279,12 @@ struct Annotate {
   bool operator==(const Annotate&) const = default;
 };
 
-// -- sampling (distributions: sampling.h) -------------------------------------------------------------
+// -- sampling (distributions: sampling.h)
+// -------------------------------------------------------------
 
-// Tile sizes that need not divide. The decision is `parts` factors, outermost first; the outermost is
-// ceil(extent / product of the others), and every other is at most the ceil of the extent over the
-// product of those inside it.
+// Tile sizes that need not divide. The decision is `parts` factors, outermost first; the outermost
+// is ceil(extent / product of the others), and every other is at most the ceil of the extent over
+// the product of those inside it.
 struct SampleTile {
   LoopVar loop;
   int64_t parts = 2;
@@ -345,10 +348,11 @@ struct SampleComputeLocation {
 
 // In the order of the table in trace.cpp.
 using Instruction =
-    std::variant<GetBlock, GetLoops, GetChildBlocks, GetProducers, GetConsumers, Split, Fuse, Reorder,
-                 UnitLoop, Parallel, Vectorize, Unroll, ComputeAt, ReverseComputeAt, ComputeInline,
-                 ReverseComputeInline, CacheRead, CacheWrite, SetScope, DecomposeReduction, Annotate,
-                 SampleTile, SampleExactTile, SampleCategorical, SampleComputeLocation>;
+    std::variant<GetBlock, GetLoops, GetChildBlocks, GetProducers, GetConsumers, Split, Fuse,
+                 Reorder, UnitLoop, Parallel, Vectorize, Unroll, ComputeAt, ReverseComputeAt,
+                 ComputeInline, ReverseComputeInline, CacheRead, CacheWrite, SetScope,
+                 DecomposeReduction, Annotate, SampleTile, SampleExactTile, SampleCategorical,
+                 SampleComputeLocation>;
 
 struct InstructionFacts {
   std::string_view keyword;
@@ -358,7 +362,8 @@ struct InstructionFacts {
 std::span<const InstructionFacts> instruction_table();  // row = index in the variant
 const InstructionFacts& facts(const Instruction& instruction);
 
-// -- traces -------------------------------------------------------------------------------------------
+// -- traces
+// -------------------------------------------------------------------------------------------
 
 struct Trace {
   std::vector<Instruction> instructions;

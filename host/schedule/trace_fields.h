@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks over what an instruction struct says about itself, for the files that print, parse, hash and run
-// every kind alike.
+// Walks over what an instruction struct says about itself, for the files that print, parse, hash
+// and run every kind alike.
 #pragma once
 
 #include <type_traits>
@@ -23,15 +23,14 @@ template <typename T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
 template <typename T>
-concept Variable = std::is_same_v<T, BlockVar> || std::is_same_v<T, LoopVar> ||
-                   std::is_same_v<T, IntVar>;
+concept Variable =
+    std::is_same_v<T, BlockVar> || std::is_same_v<T, LoopVar> || std::is_same_v<T, IntVar>;
 
 // visit(field description, value) for each field in order.
 template <typename T, typename Visit>
 void for_each_field(T& instruction, Visit&& visit) {
-  std::apply(
-      [&](const auto&... field) { (visit(field, instruction.*(field.member)), ...); },
-      std::remove_const_t<T>::fields());
+  std::apply([&](const auto&... field) { (visit(field, instruction.*(field.member)), ...); },
+             std::remove_const_t<T>::fields());
 }
 
 // visit(variable) for each output in order.
