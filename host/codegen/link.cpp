@@ -1,84 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLD in process. It reads and writes files by name, so object, script and image lie in a folder of
-// their own in memory-backed storage where there is one. The script puts the entry point first,
-// keeps code and constants, and refuses anything else that would need memory.
-#include <cstdlib>
-#include <filesystem>
-
-#include <lld/Common/Driver.h>
-#include <llvm/Support/raw_ostream.h>
-
-#include "base/text.h"
+// LLD in process. It takes files and gives a file; here those are a memory file and a pipe, named
+// by their numbers, so that nothing is left anywhere when the process is killed.
 #include "codegen/codegen.h"
+#include "codegen/object_facts.h"
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/process.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <lld/Common/Driver.h>
+#pragma GCC diagnostic pop
 
 LLD_HAS_DRIVER(elf)
 
 namespace hone {
 namespace {
 
-class ScratchFolder {
- public:
-  static Result<ScratchFolder> make() {
-    for (const char* base : {"/dev/shm", "/tmp"}) {
-      std::string path = fmt::format("{}/hone-link-XXXXXX", base);
-      if (mkdtemp(path.data()) != nullptr) return ScratchFolder(std::move(path));
-    }
-    return fail("cannot make a folder for linking in /dev/shm or /tmp");
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  ScratchFolder(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(const char* name) const { return path_ + "/" + name; }
+// Nothing but code and constants, one after the other: the whole image is one segment.
+constexpr const char* kLayout = R"(
+PHDRS {{ all PT_LOAD FLAGS(7); }}
+SECTIONS {{
+  . = {:#x};
+  .text : {{ *(.text .text.*) }} :all
+  .rodata : {{ *(.rodata .rodata.*) }} :all
+  .data : {{ *(.data .data.* .got .got.*) }} :all
+  .bss : {{ *(.bss .bss.*) }} :all
+  /DISCARD/ : {{ *(*) }}
+}}
+)";
 
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+Result<FileDescriptor> memory_file(const char* name, std::string_view content) {
+  FileDescriptor file(memfd_create(name, MFD_CLOEXEC));
+  if (!file.open()) return fail("a memory file for the linker: {}", std::strerror(errno));
+  TRYV(write_all(file.get(), {reinterpret_cast<const uint8_t*>(content.data()), content.size()},
+                 after_seconds(10)));
+  return file;
+}
 
-std::string script_text(uint64_t load_address, const std::string& entry) {
-  return fmt::format(
-      "ENTRY({1})\n"
-      "SECTIONS {{\n"
-      "  . = {0:#x};\n"
-      "  .text : {{ *(.text.{1}) *(.text .text.*) }}\n"
-      "  .rodata : {{ *(.rodata .rodata.*) }}\n"
-      "  .unwanted : {{ *(.data .data.* .bss .bss.* .tdata .tbss .got .got.* .plt .plt.*) }}\n"
-      "  ASSERT(SIZEOF(.unwanted) == 0, \"a candidate must not have writable data\")\n"
-      "  /DISCARD/ : {{ *(.stack_sizes .comment .note.* .eh_frame .ARM.* .riscv.attributes) }}\n"
-      "}}\n",
-      load_address, entry);
+std::string path_of(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+std::string read_to_end(int fd) {
+  std::string all;
+  char part[16384];
+  for (;;) {
+    const ssize_t count = read(fd, part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return all;
+    all.append(part, static_cast<size_t>(count));
+  }
 }
 
 }  // namespace
 
 Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_t load_address,
                          const std::string& entry) {
-  const ScratchFolder folder = TRY(ScratchFolder::make());
-  const std::string object_file = folder.file("object.o");
-  const std::string script_file = folder.file("image.ld");
-  const std::string image_file = folder.file("image.bin");
-  TRYV(write_file(object_file,
-                  {reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()}));
-  TRYV(write_file(script_file, script_text(load_address, entry)));
-  std::vector<const char*> arguments = {
-      "ld.lld", "--oformat=binary",  "--threads=1", "--build-id=none",  "--no-relax",
-      "-T",     script_file.c_str(), "-o",          image_file.c_str(), object_file.c_str()};
-  std::string complaints;
-  llvm::raw_string_ostream stream(complaints);
-  const lld::Result done = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  ENSURE(done.canRunAgain, "LLD cannot go on in this process: {}", complaints);
-  if (done.retCode != 0) return fail("linking for {}: {}", target.name, complaints);
-  const std::string bytes = TRY(read_file(image_file));
-  Image image;
-  image.bytes.assign(bytes.begin(), bytes.end());
-  image.load_address = load_address;
-  image.entry_offset =
-      target.isa == Isa::armv7em ? 1 : 0;  // Thumb code is called at an odd address
-  return image;
+  const FileDescriptor input = TRY(memory_file(
+      "kernel.o", {reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()}));
+  const FileDescriptor script = TRY(memory_file("kernel.ld", fmt::format(kLayout, load_address)));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return fail("a pipe for the linker: {}", std::strerror(errno));
+  const FileDescriptor out(ends[0]);
+  FileDescriptor in(ends[1]);
+  const std::string paths[] = {path_of(input.get()), path_of(script.get()), path_of(in.get())};
+  const char* const arguments[] = {"ld.lld",         "-static",
+                                   "--threads=1",    "--build-id=none",
+                                   "--no-rosegment", "-z",
+                                   "norelro",        "--entry",
+                                   entry.c_str(),    "-T",
+                                   paths[1].c_str(), "-o",
+                                   paths[2].c_str(), paths[0].c_str()};
+  std::string linked;
+  std::thread reader([&] { linked = read_to_end(out.get()); });
+  std::string messages;
+  llvm::raw_string_ostream errors(messages);
+  const lld::DriverDef driver{lld::Gnu, &lld::elf::link};
+  const lld::Result result = lld::lldMain(arguments, llvm::nulls(), errors, driver);
+  in.close();
+  reader.join();
+  ENSURE(result.canRunAgain, "the linker crashed: {}", messages);
+  if (result.retCode != 0) return fail("linking {} for {}: {}", entry, target.name, errors.str());
+  return flatten(linked, load_address);
 }
 
 }  // namespace hone

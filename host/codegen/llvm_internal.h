@@ -29,7 +29,8 @@ const IsaTraits& traits_of(Isa isa);
 
 using Builder = llvm::IRBuilder<>;
 
-// -- llvm_convert.cpp: conversions as integer operations --------------------------------------------
+// -- llvm_convert.cpp: conversions as integer operations
+// --------------------------------------------
 
 // The type of the same shape (scalar or lanes) with another element.
 llvm::Type* like(llvm::Type* shape, llvm::Type* element);
@@ -50,7 +51,8 @@ llvm::Value* exact_fma(Builder& b, llvm::Value* x, llvm::Value* y, llvm::Value* 
 // floor, ceil and round by adding and subtracting a large number.
 llvm::Value* round_by_adding(Builder& b, Op op, llvm::Value* value);
 
-// -- llvm_expr.cpp ----------------------------------------------------------------------------------
+// -- llvm_expr.cpp
+// ----------------------------------------------------------------------------------
 
 // Values of one function while it is being built.
 struct Frame {
@@ -88,7 +90,6 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& expr);
   llvm::Value* narrow(const Expr& expr);  // index arithmetic in pointer width, any lanes
-  bool is_index(const Expr& expr) const;
   llvm::Value* constant(const ExprNode& node) const;
   llvm::Value* unary_value(const Expr& expr);
   llvm::Value* binary_value(const Expr& expr);
@@ -102,9 +103,10 @@ class ExprEmitter {
   llvm::Value* math(const Expr& expr);
   llvm::Value* cast(const Expr& expr);
   llvm::Value* float_to_integer(Op op, llvm::Value* value, DType to);
-  llvm::Value* integer_to_float(llvm::Value* value, DType from, llvm::Type* to);
-  llvm::Value* bits_of(llvm::Value* value, DType dtype);                    // float → integer
-  llvm::Value* from_bits(llvm::Value* bits, DType dtype);                   // integer → float
+  llvm::Value* integer_to_float(llvm::Value* value, DType from, DType to);
+  llvm::Value* clamped(llvm::Value* value, DType from, DType to);
+  llvm::Value* bits_of(llvm::Value* value, DType dtype);   // float → integer
+  llvm::Value* from_bits(llvm::Value* bits, DType dtype);  // integer → float
   llvm::Value* to_float_dtype(llvm::Value* value, DType from, DType to);
   llvm::Value* select(const Expr& expr);
   llvm::Value* ramp(llvm::Value* base, llvm::Value* stride, int lanes);
@@ -112,10 +114,15 @@ class ExprEmitter {
   llvm::Value* load_masked(const Expr& expr, llvm::Value* mask);
   llvm::Value* load_strided(const Expr& expr, const StridedIndex& index);
   llvm::Value* gather(const Expr& expr, llvm::Value* mask);
+  llvm::Value* both_masks(llvm::Value* outer, llvm::Value* inner);  // null: all lanes
+  llvm::Value* any_lane(llvm::Value* mask);
+  llvm::Value* branch(llvm::Value* condition, const std::function<llvm::Value*()>& if_true,
+                      const std::function<llvm::Value*()>& if_false);
   llvm::Value* only_if(llvm::Value* condition, llvm::Type* type,
                        const std::function<llvm::Value*()>& make);
   void store_masked(const KernelStore& store, llvm::Value* stored, llvm::Value* mask);
 
+  void tag_buffers();
   llvm::Type* memory_type(DType dtype, int lanes) const;
   llvm::Value* from_memory(llvm::Value* stored, DType dtype);
   llvm::Value* to_memory(llvm::Value* value, DType dtype);
@@ -132,13 +139,14 @@ class ExprEmitter {
   llvm::Type* index_type_;
   bool native_half_;
   Known known_;
-  std::vector<Expr> kept_;  // keeps the nodes of known_ alive
+  std::vector<Expr> kept_;       // keeps the nodes of known_ alive
   llvm::Value* mask_ = nullptr;  // lanes that are computed; null: all
   std::vector<llvm::MDNode*> own_scope_;
   std::vector<llvm::MDNode*> other_scopes_;
 };
 
-// -- llvm_module.cpp --------------------------------------------------------------------------------
+// -- llvm_module.cpp
+// --------------------------------------------------------------------------------
 
 std::unique_ptr<llvm::Module> make_module(const Kernel& kernel, const Target& target,
                                           const std::string& entry, llvm::LLVMContext& context,

@@ -1,431 +1,399 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shape of a module:
+// Kernel statements → functions of a module. Control flow is structured, so SSA form is made while
+// walking: a loop's header has a phi for each register that its body sets, the end of an If one for
+// each that an arm sets. Loops are made with the test at the end, as LLVM would rotate them.
 //
-//   ENTRY(buffers, workspace, parallel)         unpacks pointers, calls
-//     ENTRY.main(pointers…, parallel)           the kernel's body; every pointer noalias where it
-//     is
-//       parallel.run(parallel, ENTRY.p0, frame, chunks)
-//         ENTRY.p0(frame, chunk)                unpacks pointers and captured variables, calls
-//           ENTRY.p0.body(pointers…, captured…, begin, end)
-//
-// Pointers travel as arguments because only arguments carry noalias. A parallel loop of n
-// iterations on t threads is min(n, t) chunks of consecutive iterations; a chunk's number names its
-// part of the per-worker workspace, so no two that run at once share one.
-//
-// Registers become SSA values while statements are written: control flow is structured, so phis
-// stand only at loop headers (for registers that the body sets) and behind ifs. Loops are written
-// rotated, test at the end, which is the form that later passes want.
-#include "codegen/llvm_module.h"
-
-#include <set>
-
-#include "codegen/llvm_values.h"
+// A parallel loop becomes a function of its own. What it reads of the code around it (variables,
+// registers, stack memory) travels in a struct in the caller's frame.
+#include "codegen/llvm_internal.h"
+#include "codegen/scan.h"
 
 namespace hone {
+
+using llvm::Value;
+
 namespace {
 
-void collect_set_registers(const KernelBody& body, std::set<int32_t>& registers) {
-  for (const KernelStmt& stmt : body) {
-    if (const auto* set = std::get_if<KernelSet>(&stmt.node)) registers.insert(set->reg.value);
-    if (const auto* loop = std::get_if<KernelFor>(&stmt.node))
-      collect_set_registers(loop->body, registers);
-    if (const auto* branch = std::get_if<KernelIf>(&stmt.node)) {
-      collect_set_registers(branch->then_body, registers);
-      collect_set_registers(branch->else_body, registers);
-    }
-  }
-}
+llvm::Align as_align(int64_t bytes) { return llvm::Align(static_cast<uint64_t>(bytes)); }
 
-bool overlaps_another(const Kernel& kernel, BufferId id) {
-  const KernelBuffer& buffer = kernel.buffers[id];
-  if (buffer.space != Space::workspace && buffer.space != Space::per_worker) return false;
-  const auto end = [](const KernelBuffer& row) {
-    return row.offset + row.elements * bytes_of(row.dtype);
-  };
-  for (int32_t i = 0; i < kernel.buffers.size(); ++i) {
-    const KernelBuffer& other = kernel.buffers[BufferId{i}];
-    if (i == id.value || other.space != buffer.space) continue;
-    if (other.offset < end(buffer) && buffer.offset < end(other)) return true;
-  }
-  return false;
-}
-
-class ModuleWriter {
+class ModuleMaker {
  public:
-  ModuleWriter(const Kernel& kernel, const Target& target, const std::string& entry,
-               llvm::LLVMContext& context)
+  ModuleMaker(const Kernel& kernel, const Target& target, const std::string& entry,
+              llvm::Module& module)
       : kernel_(kernel),
         target_(target),
         entry_(entry),
-        context_(context),
-        module_(std::make_unique<llvm::Module>(entry, context)),
-        builder_(context) {
-    pointer_ = llvm::PointerType::get(context, 0);
-    index_ = builder_.getIntNTy(static_cast<unsigned>(target.pointer_bits));
-    // struct hone_parallel { run; threads; pool }
-    parallel_ = llvm::StructType::get(context, {pointer_, builder_.getInt32Ty(), pointer_});
-  }
+        module_(module),
+        context_(module.getContext()),
+        pointer_(llvm::PointerType::getUnqual(context_)) {}
 
-  std::unique_ptr<llvm::Module> run() {
-    llvm::Function* main = begin_function(entry_ + ".main", pointer_arguments(), {pointer_});
-    FunctionState state = fresh_state(main);
-    parallel_value_ = main->getArg(static_cast<unsigned>(main->arg_size() - 1));
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", main));
-    make_stack_buffers(state);
-    body(kernel_.body, state);
-    builder_.CreateRetVoid();
-    write_entry(main);
-    return std::move(module_);
-  }
+  void make_entry();
 
  private:
-  // Kernel buffers that are passed as pointers: all but those on the stack.
-  std::vector<BufferId> pointer_arguments() const {
-    std::vector<BufferId> ids;
-    for (int32_t i = 0; i < kernel_.buffers.size(); ++i)
-      if (kernel_.buffers[BufferId{i}].space != Space::stack) ids.push_back(BufferId{i});
-    return ids;
-  }
-
-  llvm::Function* begin_function(const std::string& name, const std::vector<BufferId>& buffers,
-                                 const std::vector<llvm::Type*>& others) {
-    std::vector<llvm::Type*> types(buffers.size(), pointer_);
-    types.insert(types.end(), others.begin(), others.end());
-    auto* function =
-        llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), types, false),
-                               llvm::GlobalValue::InternalLinkage, name, module_.get());
-    set_attributes(*function);
-    function->addFnAttr(llvm::Attribute::NoInline);
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      const KernelBuffer& buffer = kernel_.buffers[buffers[i]];
-      llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
-      argument->setName(buffer.name);
-      if (!overlaps_another(kernel_, buffers[i])) argument->addAttr(llvm::Attribute::NoAlias);
-      argument->addAttr(llvm::Attribute::NonNull);
-      argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
-      if (buffer.space == Space::argument && !buffer.written)
-        argument->addAttr(llvm::Attribute::ReadOnly);
-    }
-    return function;
-  }
-
-  void set_attributes(llvm::Function& function) {
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    function.addFnAttr("no-builtins");
-    function.addFnAttr("frame-pointer", "none");
-    function.addFnAttr("target-cpu", target_.cpu);
-    function.addFnAttr("target-features", fmt::format("{}", fmt::join(target_.features, ",")));
-    if (target_.isa == Isa::x86_64) {
-      const std::string width = fmt::format("{}", target_.vector_bits);
-      function.addFnAttr("prefer-vector-width", width);
-      function.addFnAttr("min-legal-vector-width", width);
-    }
-  }
-
-  FunctionState fresh_state(llvm::Function* function) {
-    FunctionState state;
-    state.function = function;
-    state.buffers.resize(static_cast<size_t>(kernel_.buffers.size()));
-    state.vars.resize(static_cast<size_t>(kernel_.vars.size()));
-    state.registers.resize(static_cast<size_t>(kernel_.registers.size()));
-    unsigned argument = 0;
-    for (const BufferId id : pointer_arguments())
-      state.buffers[static_cast<size_t>(id.value)] = function->getArg(argument++);
-    return state;
-  }
-
-  // Stack buffers are made in every function that may use them; unused ones vanish.
-  void make_stack_buffers(FunctionState& state) {
-    for (int32_t i = 0; i < kernel_.buffers.size(); ++i) {
-      const KernelBuffer& buffer = kernel_.buffers[BufferId{i}];
-      if (buffer.space != Space::stack) continue;
-      auto* type = llvm::ArrayType::get(
-          builder_.getInt8Ty(), static_cast<uint64_t>(buffer.elements * bytes_of(buffer.dtype)));
-      llvm::AllocaInst* memory = builder_.CreateAlloca(type, nullptr, buffer.name);
-      memory->setAlignment(llvm::Align(64));
-      state.buffers[static_cast<size_t>(i)] = memory;
-    }
-  }
-
-  // -- statements
-  // ----------------------------------------------------------------------------------
-
-  void body(const KernelBody& statements, FunctionState& state) {
-    for (const KernelStmt& stmt : statements) {
-      ValueWriter values(kernel_, target_, builder_, state);
-      if (const auto* set = std::get_if<KernelSet>(&stmt.node)) {
-        llvm::Value* value = values.value(set->value);
-        const Register& reg = kernel_.registers[set->reg];
-        if (reg.dtype == DType::i64)
-          value = builder_.CreateSExt(value, values.type_of(DType::i64, reg.lanes));
-        state.registers[static_cast<size_t>(set->reg.value)] = value;
-      } else if (const auto* let = std::get_if<KernelLet>(&stmt.node)) {
-        state.vars[static_cast<size_t>(let->var.value)] = values.index(let->value);
-      } else if (const auto* store = std::get_if<KernelStore>(&stmt.node)) {
-        values.store(*store);
-      } else if (const auto* branch = std::get_if<KernelIf>(&stmt.node)) {
-        if_statement(*branch, state);
-      } else {
-        const KernelFor& loop = std::get<KernelFor>(stmt.node);
-        if (loop.parallel) {
-          parallel_loop(loop, state);
-        } else {
-          llvm::Value* begin = values.index(loop.begin);
-          llvm::Value* end = values.index(loop.end);
-          serial_loop(loop.var, begin, end, loop.body, state);
-        }
-      }
-    }
-  }
-
-  void if_statement(const KernelIf& branch, FunctionState& state) {
-    llvm::Value* condition = ValueWriter(kernel_, target_, builder_, state).value(branch.condition);
-    auto* then_block = llvm::BasicBlock::Create(context_, "if.then", state.function);
-    auto* else_block = llvm::BasicBlock::Create(context_, "if.else", state.function);
-    auto* join = llvm::BasicBlock::Create(context_, "if.end", state.function);
-    builder_.CreateCondBr(condition, then_block, else_block);
-    const std::vector<llvm::Value*> before = state.registers;
-    const std::vector<llvm::Value*> vars = state.vars;  // what a branch binds ends with it
-
-    builder_.SetInsertPoint(then_block);
-    body(branch.then_body, state);
-    const std::vector<llvm::Value*> then_registers = state.registers;
-    llvm::BasicBlock* then_end = builder_.GetInsertBlock();
-    builder_.CreateBr(join);
-
-    state.registers = before;
-    state.vars = vars;
-    builder_.SetInsertPoint(else_block);
-    body(branch.else_body, state);
-    llvm::BasicBlock* else_end = builder_.GetInsertBlock();
-    builder_.CreateBr(join);
-
-    state.vars = vars;
-    builder_.SetInsertPoint(join);
-    std::set<int32_t> changed;
-    collect_set_registers(branch.then_body, changed);
-    collect_set_registers(branch.else_body, changed);
-    for (const int32_t reg : changed) {
-      const size_t i = static_cast<size_t>(reg);
-      llvm::Type* type = register_type(reg, state);
-      llvm::PHINode* phi = builder_.CreatePHI(type, 2);
-      phi->addIncoming(or_zero(then_registers[i], type), then_end);
-      phi->addIncoming(or_zero(state.registers[i], type), else_end);
-      state.registers[i] = phi;
-    }
-  }
-
-  llvm::Type* register_type(int32_t reg, FunctionState& state) {
-    const Register& row = kernel_.registers[RegId{reg}];
-    return ValueWriter(kernel_, target_, builder_, state).type_of(row.dtype, row.lanes);
-  }
-
-  static llvm::Value* or_zero(llvm::Value* value, llvm::Type* type) {
-    return value == nullptr ? llvm::Constant::getNullValue(type) : value;
-  }
-
-  void serial_loop(VarId var, llvm::Value* begin, llvm::Value* end, const KernelBody& statements,
-                   FunctionState& state) {
-    std::set<int32_t> set;
-    collect_set_registers(statements, set);
-    auto* loop_block = llvm::BasicBlock::Create(context_, kernel_.vars[var], state.function);
-    auto* exit = llvm::BasicBlock::Create(context_, kernel_.vars[var] + ".end", state.function);
-    llvm::BasicBlock* before = builder_.GetInsertBlock();
-    builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), loop_block, exit);
-
-    builder_.SetInsertPoint(loop_block);
-    llvm::PHINode* counter = builder_.CreatePHI(index_, 2, kernel_.vars[var]);
-    counter->addIncoming(begin, before);
-    std::vector<std::pair<int32_t, llvm::PHINode*>> phis;
-    std::vector<llvm::Value*> initial;
-    for (const int32_t reg : set) {
-      llvm::Type* type = register_type(reg, state);
-      llvm::Value*& current = state.registers[static_cast<size_t>(reg)];
-      initial.push_back(or_zero(current, type));
-      llvm::PHINode* phi = builder_.CreatePHI(type, 2);
-      phi->addIncoming(initial.back(), before);
-      current = phi;
-      phis.emplace_back(reg, phi);
-    }
-    const std::vector<llvm::Value*> vars = state.vars;  // what the body binds ends with it
-    state.vars[static_cast<size_t>(var.value)] = counter;
-    body(statements, state);
-    state.vars = vars;
-    llvm::BasicBlock* latch = builder_.GetInsertBlock();
-    llvm::Value* next =
-        builder_.CreateAdd(counter, llvm::ConstantInt::get(index_, 1), "", true, true);
-    counter->addIncoming(next, latch);
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), loop_block, exit);
-
-    builder_.SetInsertPoint(exit);
-    for (size_t i = 0; i < phis.size(); ++i) {
-      const auto& [reg, phi] = phis[i];
-      llvm::Value*& current = state.registers[static_cast<size_t>(reg)];
-      phi->addIncoming(current, latch);
-      llvm::PHINode* after = builder_.CreatePHI(phi->getType(), 2);
-      after->addIncoming(initial[i], before);
-      after->addIncoming(current, latch);
-      current = after;
-    }
-  }
-
-  // -- parallel loops
-  // --------------------------------------------------------------------------------
-
-  // frame: { pointers…, captured variables…, begin, end, chunks }
-  struct Frame {
-    std::vector<BufferId> pointers;
-    std::vector<size_t> captured;  // VarIds
-    llvm::StructType* type = nullptr;
-  };
-
-  void parallel_loop(const KernelFor& loop, FunctionState& state) {
-    ValueWriter values(kernel_, target_, builder_, state);
-    Frame frame;
-    frame.pointers = pointer_arguments();
-    std::vector<llvm::Type*> fields(frame.pointers.size(), pointer_);
-    for (size_t i = 0; i < state.vars.size(); ++i) {
-      if (state.vars[i] == nullptr) continue;
-      frame.captured.push_back(i);
-      fields.push_back(index_);
-    }
-    fields.insert(fields.end(), 3, index_);
-    frame.type = llvm::StructType::get(context_, fields);
-
-    llvm::Value* begin = values.index(loop.begin);
-    llvm::Value* end = values.index(loop.end);
-    llvm::Value* count = builder_.CreateSub(end, begin);
-    llvm::Value* threads = builder_.CreateSExtOrTrunc(
-        builder_.CreateLoad(builder_.getInt32Ty(),
-                            builder_.CreateStructGEP(parallel_, parallel_value_, 1)),
-        index_);
-    llvm::Value* chunks =
-        builder_.CreateSelect(builder_.CreateICmpSLT(count, threads), count, threads);
-
-    llvm::IRBuilder<> at_entry(&state.function->getEntryBlock(),
-                               state.function->getEntryBlock().begin());
-    llvm::Value* memory = at_entry.CreateAlloca(frame.type, nullptr, "frame");
-    unsigned field = 0;
-    for (const BufferId id : frame.pointers)
-      builder_.CreateStore(state.buffers[static_cast<size_t>(id.value)],
-                           builder_.CreateStructGEP(frame.type, memory, field++));
-    for (const size_t var : frame.captured)
-      builder_.CreateStore(state.vars[var], builder_.CreateStructGEP(frame.type, memory, field++));
-    for (llvm::Value* value : {begin, end, chunks})
-      builder_.CreateStore(value, builder_.CreateStructGEP(frame.type, memory, field++));
-
-    llvm::Function* chunk = write_chunk(loop, frame);
-    auto* run_type = llvm::FunctionType::get(builder_.getVoidTy(),
-                                             {pointer_, pointer_, pointer_, index_}, false);
-    auto* run_block = llvm::BasicBlock::Create(context_, "parallel", state.function);
-    auto* after = llvm::BasicBlock::Create(context_, "parallel.end", state.function);
-    builder_.CreateCondBr(builder_.CreateICmpSGT(chunks, llvm::ConstantInt::get(index_, 0)),
-                          run_block, after);
-    builder_.SetInsertPoint(run_block);
-    llvm::Value* run =
-        builder_.CreateLoad(pointer_, builder_.CreateStructGEP(parallel_, parallel_value_, 0));
-    builder_.CreateCall(run_type, run, {parallel_value_, chunk, memory, chunks});
-    builder_.CreateBr(after);
-    builder_.SetInsertPoint(after);
-  }
-
-  // ENTRY.pN and ENTRY.pN.body. Leaves the builder where it was.
-  llvm::Function* write_chunk(const KernelFor& loop, const Frame& frame) {
-    const llvm::IRBuilder<>::InsertPointGuard guard(builder_);
-    const std::string name = fmt::format("{}.p{}", entry_, parallel_loops_++);
-    std::vector<llvm::Type*> numbers(frame.captured.size() + 2, index_);
-    llvm::Function* inner = begin_function(name + ".body", frame.pointers, numbers);
-    FunctionState state = fresh_state(inner);
-    unsigned argument = static_cast<unsigned>(frame.pointers.size());
-    for (const size_t var : frame.captured) state.vars[var] = inner->getArg(argument++);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", inner));
-    make_stack_buffers(state);
-    llvm::Value* saved_parallel = std::exchange(parallel_value_, nullptr);
-    serial_loop(loop.var, inner->getArg(argument), inner->getArg(argument + 1), loop.body, state);
-    parallel_value_ = saved_parallel;
-    builder_.CreateRetVoid();
-
-    auto* outer = llvm::Function::Create(
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, index_}, false),
-        llvm::GlobalValue::InternalLinkage, name, module_.get());
-    set_attributes(*outer);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", outer));
-    llvm::Value* memory = outer->getArg(0);
-    llvm::Value* number = outer->getArg(1);
-    std::vector<llvm::Value*> arguments;
-    unsigned field = 0;
-    const auto next_field = [&](llvm::Type* type) {
-      return builder_.CreateLoad(type, builder_.CreateStructGEP(frame.type, memory, field++));
-    };
-    for (const BufferId id : frame.pointers) {
-      llvm::Value* pointer = next_field(pointer_);
-      if (kernel_.buffers[id].space == Space::per_worker)
-        pointer = builder_.CreateInBoundsGEP(
-            builder_.getInt8Ty(), pointer,
-            builder_.CreateMul(
-                number, llvm::ConstantInt::getSigned(index_, kernel_.workspace_bytes_per_worker)));
-      arguments.push_back(pointer);
-    }
-    for (size_t i = 0; i < frame.captured.size(); ++i) arguments.push_back(next_field(index_));
-    llvm::Value* begin = next_field(index_);
-    llvm::Value* end = next_field(index_);
-    llvm::Value* chunks = next_field(index_);
-    llvm::Value* count = builder_.CreateSub(end, begin);
-    // Iterations of chunk c: from count·c/chunks to count·(c+1)/chunks.
-    const auto edge = [&](llvm::Value* c) {
-      return builder_.CreateAdd(begin, builder_.CreateUDiv(builder_.CreateMul(count, c), chunks));
-    };
-    arguments.push_back(edge(number));
-    arguments.push_back(edge(builder_.CreateAdd(number, llvm::ConstantInt::get(index_, 1))));
-    builder_.CreateCall(inner, arguments);
-    builder_.CreateRetVoid();
-    return outer;
-  }
-
-  void write_entry(llvm::Function* main) {
-    auto* function = llvm::Function::Create(
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, pointer_, pointer_}, false),
-        llvm::GlobalValue::ExternalLinkage, entry_, module_.get());
-    set_attributes(*function);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
-    std::vector<llvm::Value*> arguments;
-    for (const BufferId id : pointer_arguments()) {
-      const KernelBuffer& buffer = kernel_.buffers[id];
-      if (buffer.space == Space::argument) {
-        llvm::Value* slot = builder_.CreateInBoundsGEP(
-            pointer_, function->getArg(0), llvm::ConstantInt::getSigned(index_, buffer.slot));
-        arguments.push_back(builder_.CreateLoad(pointer_, slot));
-        continue;
-      }
-      const int64_t offset =
-          buffer.offset + (buffer.space == Space::per_worker ? kernel_.workspace_bytes : 0);
-      arguments.push_back(builder_.CreateInBoundsGEP(builder_.getInt8Ty(), function->getArg(1),
-                                                     llvm::ConstantInt::getSigned(index_, offset)));
-    }
-    arguments.push_back(function->getArg(2));
-    builder_.CreateCall(main, arguments);
-    builder_.CreateRetVoid();
-  }
+  // Builds one function: the entry, or the body of a parallel loop.
+  class FunctionMaker;
+  llvm::Function* make_function(llvm::FunctionType* type, const std::string& name, bool exported);
 
   const Kernel& kernel_;
   const Target& target_;
   const std::string& entry_;
+  llvm::Module& module_;
   llvm::LLVMContext& context_;
-  std::unique_ptr<llvm::Module> module_;
-  llvm::IRBuilder<> builder_;
-  llvm::PointerType* pointer_ = nullptr;
-  llvm::Type* index_ = nullptr;
-  llvm::StructType* parallel_ = nullptr;
-  llvm::Value* parallel_value_ = nullptr;
-  int parallel_loops_ = 0;
+  llvm::PointerType* pointer_;
+  int bodies_ = 0;
 };
+
+llvm::Function* ModuleMaker::make_function(llvm::FunctionType* type, const std::string& name,
+                                           bool exported) {
+  auto* function = llvm::Function::Create(
+      type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
+      module_);
+  function->setDSOLocal(true);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr("no-builtins");
+  function->addFnAttr("no-trapping-math", "true");
+  if (target_.isa == Isa::x86_64 && target_.vector_bits > 0) {
+    // Without these LLVM splits 512-bit vectors where it thinks that clocks would drop.
+    const std::string bits = std::to_string(target_.vector_bits);
+    function->addFnAttr("prefer-vector-width", bits);
+    function->addFnAttr("min-legal-vector-width", bits);
+  }
+  return function;
+}
+
+class ModuleMaker::FunctionMaker {
+ public:
+  FunctionMaker(ModuleMaker& owner, llvm::Function* function)
+      : owner_(owner), emitter_(owner.kernel_, owner.target_, owner.context_) {
+    const Kernel& kernel = owner.kernel_;
+    frame().function = function;
+    frame().vars.assign(static_cast<size_t>(kernel.vars.size()), nullptr);
+    frame().depths.assign(static_cast<size_t>(kernel.vars.size()), 0);
+    frame().registers.assign(static_cast<size_t>(kernel.registers.size()), nullptr);
+    frame().bases.assign(static_cast<size_t>(kernel.buffers.size()), nullptr);
+    b().SetInsertPoint(llvm::BasicBlock::Create(owner.context_, "", function));
+  }
+
+  Builder& b() { return emitter_.builder(); }
+  Frame& frame() { return emitter_.frame(); }
+  void body(const KernelBody& statements) {
+    for (const KernelStmt& statement : statements)
+      std::visit([&](const auto& node) { emit(node); }, statement.node);
+  }
+  // Addresses of the buffers that `used` names; stack buffers only those of `on_stack`.
+  void bind_buffers(const std::set<int32_t>& used, const std::set<int32_t>& on_stack);
+
+  Value* array = nullptr;  // the call's pointers
+  Value* workspace = nullptr;
+  Value* worker = nullptr;    // index type; null: worker 0
+  Value* parallel = nullptr;  // null inside a parallel body
+
+ private:
+  // What travels from the code around a parallel loop into its body, in the struct's order.
+  struct Context {
+    llvm::StructType* type;
+    std::vector<int32_t> vars;
+    std::vector<int32_t> registers;
+    std::vector<int32_t> stack;
+  };
+
+  llvm::Type* index_type() { return emitter_.index_type(); }
+  Value* index_number(int64_t value) { return llvm::ConstantInt::getSigned(index_type(), value); }
+  llvm::BasicBlock* block() {
+    return llvm::BasicBlock::Create(owner_.context_, "", frame().function);
+  }
+  llvm::LoadInst* load_pointer(Value* from, int64_t dereferenceable, int64_t align);
+
+  void emit(const KernelFor& loop);
+  void emit_serial(const KernelFor& loop);
+  void emit_parallel(const KernelFor& loop);
+  void emit(const KernelIf& branch);
+  void emit(const KernelLet& let);
+  void emit(const KernelSet& set);
+  void emit(const KernelStore& store) {
+    emitter_.store(store);
+    emitter_.forget();
+  }
+  void bind(VarId var, Value* value);
+  Context context_of(const KernelFor& loop);
+  llvm::Function* outline(const KernelFor& loop, const Context& context);
+
+  ModuleMaker& owner_;
+  ExprEmitter emitter_;
+  int depth_ = 0;
+};
+
+llvm::LoadInst* ModuleMaker::FunctionMaker::load_pointer(Value* from, int64_t dereferenceable,
+                                                         int64_t align) {
+  llvm::LoadInst* pointer = b().CreateLoad(owner_.pointer_, from);
+  const auto number = [&](int64_t value) {
+    return llvm::MDNode::get(
+        owner_.context_,
+        {llvm::ConstantAsMetadata::get(b().getInt64(static_cast<uint64_t>(value)))});
+  };
+  pointer->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                       llvm::MDNode::get(owner_.context_, {}));
+  pointer->setMetadata(llvm::LLVMContext::MD_nonnull, llvm::MDNode::get(owner_.context_, {}));
+  pointer->setMetadata(llvm::LLVMContext::MD_noundef, llvm::MDNode::get(owner_.context_, {}));
+  if (align > 0) pointer->setMetadata(llvm::LLVMContext::MD_align, number(align));
+  if (dereferenceable > 0)
+    pointer->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(dereferenceable));
+  return pointer;
+}
+
+void ModuleMaker::FunctionMaker::bind_buffers(const std::set<int32_t>& used,
+                                              const std::set<int32_t>& on_stack) {
+  const Kernel& kernel = owner_.kernel_;
+  Value* own_part = nullptr;
+  for (const int32_t id : used) {
+    const KernelBuffer& buffer = kernel.buffers[BufferId{id}];
+    Value*& base = frame().bases[static_cast<size_t>(id)];
+    const int64_t bytes = buffer.elements * bytes_of(buffer.dtype);
+    switch (buffer.space) {
+      case Space::argument:
+        base = load_pointer(b().CreateGEP(owner_.pointer_, array, index_number(buffer.slot)), bytes,
+                            64);
+        break;
+      case Space::workspace:
+        base = b().CreateGEP(b().getInt8Ty(), workspace, index_number(buffer.offset));
+        break;
+      case Space::per_worker:
+        if (own_part == nullptr) {
+          own_part =
+              b().CreateGEP(b().getInt8Ty(), workspace, index_number(kernel.workspace_bytes));
+          if (worker != nullptr)
+            own_part = b().CreateGEP(
+                b().getInt8Ty(), own_part,
+                b().CreateMul(worker, index_number(kernel.workspace_bytes_per_worker)));
+        }
+        base = b().CreateGEP(b().getInt8Ty(), own_part, index_number(buffer.offset));
+        break;
+      case Space::stack:
+        if (!on_stack.contains(id)) break;
+        llvm::AllocaInst* memory =
+            b().CreateAlloca(llvm::ArrayType::get(b().getInt8Ty(), static_cast<uint64_t>(bytes)));
+        memory->setAlignment(as_align(64));
+        base = memory;
+        break;
+    }
+  }
+}
+
+void ModuleMaker::FunctionMaker::bind(VarId var, Value* value) {
+  frame().vars[static_cast<size_t>(var.value)] = value;
+  frame().depths[static_cast<size_t>(var.value)] = depth_;
+}
+
+void ModuleMaker::FunctionMaker::emit(const KernelLet& let) {
+  bind(let.var, emitter_.index(let.value));
+  emitter_.forget();
+}
+
+void ModuleMaker::FunctionMaker::emit(const KernelSet& set) {
+  frame().registers[static_cast<size_t>(set.reg.value)] = emitter_.value(set.value);
+  emitter_.forget();
+}
+
+void ModuleMaker::FunctionMaker::emit(const KernelIf& branch) {
+  Value* condition = emitter_.value(branch.condition);
+  emitter_.forget();
+  llvm::BasicBlock* arms[2] = {block(), block()};
+  llvm::BasicBlock* after = block();
+  b().CreateCondBr(condition, arms[0], arms[1]);
+  const std::vector<Value*> before = frame().registers;
+  std::vector<Value*> ends[2];
+  const KernelBody* bodies[2] = {&branch.then_body, &branch.else_body};
+  for (const int arm : {0, 1}) {
+    frame().registers = before;
+    b().SetInsertPoint(arms[arm]);
+    body(*bodies[arm]);
+    ends[arm] = frame().registers;
+    arms[arm] = b().GetInsertBlock();
+    b().CreateBr(after);
+  }
+  b().SetInsertPoint(after);
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (ends[0][i] == ends[1][i]) continue;
+    llvm::Type* type = (ends[0][i] != nullptr ? ends[0][i] : ends[1][i])->getType();
+    llvm::PHINode* phi = b().CreatePHI(type, 2);
+    for (const int arm : {0, 1})
+      phi->addIncoming(ends[arm][i] != nullptr ? ends[arm][i] : llvm::PoisonValue::get(type),
+                       arms[arm]);
+    frame().registers[i] = phi;
+  }
+}
+
+void ModuleMaker::FunctionMaker::emit(const KernelFor& loop) {
+  ++depth_;
+  if (loop.parallel)
+    emit_parallel(loop);
+  else
+    emit_serial(loop);
+  --depth_;
+}
+
+void ModuleMaker::FunctionMaker::emit_serial(const KernelFor& loop) {
+  Value* begin = emitter_.index(loop.begin);
+  Value* end = emitter_.index(loop.end);
+  emitter_.forget();
+  const bool constant = is_constant(loop.begin) && is_constant(loop.end);
+  const int64_t trips = constant ? loop.end->int_value - loop.begin->int_value : -1;
+  if (constant && trips <= 0) return;
+  if (trips == 1) {
+    bind(loop.var, begin);
+    body(loop.body);
+    return;
+  }
+  llvm::BasicBlock* before = b().GetInsertBlock();
+  llvm::BasicBlock* header = block();
+  llvm::BasicBlock* after = block();
+  if (constant)
+    b().CreateBr(header);
+  else
+    b().CreateCondBr(b().CreateICmpSLT(begin, end), header, after);
+  b().SetInsertPoint(header);
+  llvm::PHINode* counter = b().CreatePHI(index_type(), 2);
+  counter->addIncoming(begin, before);
+  bind(loop.var, counter);
+  std::vector<std::pair<size_t, llvm::PHINode*>> carried;
+  const std::vector<Value*> entering = frame().registers;
+  for (const int32_t id : touched_by(loop.body).registers_set) {
+    const size_t row = static_cast<size_t>(id);
+    const Register& reg = owner_.kernel_.registers[RegId{id}];
+    llvm::Type* type = emitter_.type_of(reg.dtype, reg.lanes);
+    llvm::PHINode* phi = b().CreatePHI(type, 2);
+    phi->addIncoming(entering[row] != nullptr ? entering[row] : llvm::PoisonValue::get(type),
+                     before);
+    carried.emplace_back(row, phi);
+    frame().registers[row] = phi;
+  }
+  body(loop.body);
+  Value* next = b().CreateAdd(counter, index_number(1), "", false, true);
+  llvm::BasicBlock* latch = b().GetInsertBlock();
+  counter->addIncoming(next, latch);
+  b().CreateCondBr(b().CreateICmpSLT(next, end), header, after);
+  b().SetInsertPoint(after);
+  for (const auto& [row, phi] : carried) {
+    Value* last = frame().registers[row];
+    phi->addIncoming(last, latch);
+    llvm::PHINode* exit = b().CreatePHI(last->getType(), 2);
+    exit->addIncoming(last, latch);
+    if (!constant) exit->addIncoming(phi->getIncomingValue(0), before);
+    frame().registers[row] = exit;
+  }
+}
+
+ModuleMaker::FunctionMaker::Context ModuleMaker::FunctionMaker::context_of(const KernelFor& loop) {
+  const Touched touched = touched_by(loop.body);
+  const std::set<int32_t> own = stack_buffers_of(owner_.kernel_, &loop);
+  Context context{};
+  std::vector<llvm::Type*> fields = {owner_.pointer_, owner_.pointer_, index_type()};
+  for (const int32_t id : touched.vars_read) {
+    if (frame().vars[static_cast<size_t>(id)] == nullptr) continue;
+    context.vars.push_back(id);
+    fields.push_back(index_type());
+  }
+  for (const int32_t id : touched.registers_read) {
+    Value* value = frame().registers[static_cast<size_t>(id)];
+    if (value == nullptr) continue;
+    context.registers.push_back(id);
+    fields.push_back(value->getType());
+  }
+  for (const int32_t id : touched.buffers) {
+    if (owner_.kernel_.buffers[BufferId{id}].space != Space::stack || own.contains(id)) continue;
+    context.stack.push_back(id);
+    fields.push_back(owner_.pointer_);
+  }
+  context.type = llvm::StructType::get(owner_.context_, fields);
+  return context;
+}
+
+llvm::Function* ModuleMaker::FunctionMaker::outline(const KernelFor& loop, const Context& context) {
+  auto* type = llvm::FunctionType::get(b().getVoidTy(),
+                                       {owner_.pointer_, index_type(), index_type()}, false);
+  llvm::Function* function = owner_.make_function(
+      type, fmt::format("{}_parallel{}", owner_.entry_, owner_.bodies_++), false);
+  FunctionMaker maker(owner_, function);
+  unsigned field = 0;
+  const auto next_field = [&](llvm::Type* of) {
+    return maker.b().CreateLoad(
+        of, maker.b().CreateStructGEP(context.type, function->getArg(0), field++));
+  };
+  maker.array = next_field(owner_.pointer_);
+  maker.workspace = next_field(owner_.pointer_);
+  Value* first = next_field(index_type());
+  maker.worker = function->getArg(2);
+  for (const int32_t id : context.vars) {
+    maker.frame().vars[static_cast<size_t>(id)] = next_field(index_type());
+    maker.frame().depths[static_cast<size_t>(id)] = frame().depths[static_cast<size_t>(id)];
+  }
+  for (const int32_t id : context.registers) {
+    const size_t row = static_cast<size_t>(id);
+    maker.frame().registers[row] = next_field(frame().registers[row]->getType());
+  }
+  maker.bind_buffers(touched_by(loop.body).buffers, stack_buffers_of(owner_.kernel_, &loop));
+  for (const int32_t id : context.stack)
+    maker.frame().bases[static_cast<size_t>(id)] = next_field(owner_.pointer_);
+  maker.depth_ = depth_;
+  maker.bind(loop.var, maker.b().CreateAdd(first, function->getArg(1)));
+  maker.body(loop.body);
+  maker.b().CreateRetVoid();
+  return function;
+}
+
+void ModuleMaker::FunctionMaker::emit_parallel(const KernelFor& loop) {
+  ENSURE(parallel != nullptr, "a parallel loop inside another");
+  Value* begin = emitter_.index(loop.begin);
+  Value* end = emitter_.index(loop.end);
+  emitter_.forget();
+  const Context context = context_of(loop);
+  llvm::Function* function = outline(loop, context);
+  const auto here = b().saveIP();
+  b().SetInsertPoint(&frame().function->getEntryBlock(),
+                     frame().function->getEntryBlock().getFirstInsertionPt());
+  Value* memory = b().CreateAlloca(context.type);
+  b().restoreIP(here);
+  unsigned field = 0;
+  const auto store_next = [&](Value* value) {
+    b().CreateStore(value, b().CreateStructGEP(context.type, memory, field++));
+  };
+  store_next(array);
+  store_next(workspace);
+  store_next(begin);
+  for (const int32_t id : context.vars) store_next(frame().vars[static_cast<size_t>(id)]);
+  for (const int32_t id : context.registers) store_next(frame().registers[static_cast<size_t>(id)]);
+  for (const int32_t id : context.stack) store_next(frame().bases[static_cast<size_t>(id)]);
+  Value* run = b().CreateLoad(owner_.pointer_, parallel);
+  auto* run_type = llvm::FunctionType::get(
+      b().getVoidTy(), {owner_.pointer_, owner_.pointer_, owner_.pointer_, index_type()}, false);
+  b().CreateCall(run_type, run, {parallel, function, memory, b().CreateSub(end, begin)});
+}
+
+void ModuleMaker::make_entry() {
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_),
+                                       {pointer_, pointer_, pointer_}, false);
+  llvm::Function* function = make_function(type, entry_, true);
+  FunctionMaker maker(*this, function);
+  maker.array = function->getArg(0);
+  maker.workspace = function->getArg(1);
+  maker.parallel = function->getArg(2);
+  for (const unsigned i : {0U, 1U}) function->addParamAttr(i, llvm::Attribute::NoUndef);
+  maker.bind_buffers(touched_by(kernel_.body).buffers, stack_buffers_of(kernel_, nullptr));
+  maker.body(kernel_.body);
+  maker.b().CreateRetVoid();
+}
 
 }  // namespace
 
-std::unique_ptr<llvm::Module> write_module(const Kernel& kernel, const Target& target,
-                                           const std::string& entry, llvm::LLVMContext& context) {
-  return ModuleWriter(kernel, target, entry, context).run();
+std::unique_ptr<llvm::Module> make_module(const Kernel& kernel, const Target& target,
+                                          const std::string& entry, llvm::LLVMContext& context,
+                                          const llvm::DataLayout& layout) {
+  auto module = std::make_unique<llvm::Module>(kernel.name, context);
+  module->setTargetTriple(target.triple);
+  module->setDataLayout(layout);
+  ModuleMaker(kernel, target, entry, *module).make_entry();
+  return module;
 }
 
 }  // namespace hone

@@ -55,7 +55,7 @@ class PublicFunctionWriter {
   llvm::Function* function_ = nullptr;
 };
 
-// void run_in_line(self, body, context, count): body(context, i) for i in [0, count)
+// void run_in_line(self, body, context, count): body(context, i, 0) for i in [0, count)
 llvm::Function* PublicFunctionWriter::write_run_in_line() {
   llvm::Function* run =
       add("run_in_line", builder_.getVoidTy(), {pointer_, pointer_, pointer_, index_},
@@ -70,8 +70,8 @@ llvm::Function* PublicFunctionWriter::write_run_in_line() {
   builder_.CreateCondBr(builder_.CreateICmpSGT(count, zero), loop, end);
   builder_.SetInsertPoint(loop);
   llvm::PHINode* i = builder_.CreatePHI(index_, 2, "i");
-  auto* body = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, index_}, false);
-  builder_.CreateCall(body, run->getArg(1), {run->getArg(2), i});
+  auto* body = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, index_, index_}, false);
+  builder_.CreateCall(body, run->getArg(1), {run->getArg(2), i, zero});
   Value* next = builder_.CreateAdd(i, llvm::ConstantInt::get(index_, 1));
   i->addIncoming(zero, entry);
   i->addIncoming(next, loop);

@@ -35,6 +35,7 @@ struct Target {
   bool by_element = false;   // multiply by one lane of a register (AArch64)
   bool f16_conversion = false;  // f16 <-> f32 in hardware
   bool f16_arithmetic = false;
+  bool f64 = true;           // f64 arithmetic in hardware; code of a machine without refuses f64
   // -- throughput, per cycle
   double fma_per_cycle = 1;   // vector fma instructions
   int fma_latency = 4;        // cycles

@@ -106,6 +106,7 @@ const std::array kFields = {
     Field{"registers", "by_element", false, "true or false", set_bool<&Target::by_element>},
     Field{"registers", "f16_conversion", false, "true or false", set_bool<&Target::f16_conversion>},
     Field{"registers", "f16_arithmetic", false, "true or false", set_bool<&Target::f16_arithmetic>},
+    Field{"registers", "f64", false, "true or false", set_bool<&Target::f64>},
     Field{"throughput", "fma_per_cycle", true, "a positive number",
           set_number<&Target::fma_per_cycle>},
     Field{"throughput", "fma_latency", true, "cycles", set_integer<&Target::fma_latency>},
