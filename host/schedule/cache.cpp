@@ -10,8 +10,9 @@
 //         update Y[i,j] = X[j,i] + 1                    update Y[i] = X[i] + 1
 //   -->                                           -->
 //     for d0_X_cache in 4, d1_X_cache in 8          for i in 8
-//       block X_cache  spatial d0=… d1=…              block B  spatial i=i
-//         update X_cache[d0,d1] = X[d0,d1]              update Y_cache[i] = X[i] + 1
+//       block X_cache                                 block B  spatial i=i
+//           spatial d0=d0_X_cache d1=d1_X_cache         update Y_cache[i] = X[i] + 1
+//         update X_cache[d0,d1] = X[d0,d1]
 //     for i in 8, j in 4                            for i_Y_copy in 8
 //       block B  spatial i=i j=j                      block Y_copy  spatial i=i_Y_copy
 //         update Y[i,j] = X_cache[j,i] + 1              update Y[i] = Y_cache[i]

@@ -51,16 +51,11 @@ Result<void> check_self_contained(std::string_view primitive, const Program& pro
   if (!block.alive) return fail("{}: block '{}' is gone: it was inlined", primitive, block.name);
   if (block.is_reduction() && block.init.empty())
     return fail("{}: block '{}' is a reduction whose init stands elsewhere", primitive, block.name);
-  const std::vector<BufferId> reads = reads_of(block);
-  for (const BufferId buffer : writes_of(block)) {
-    const std::string& name = program.buffers[buffer].name;
+  for (const BufferId buffer : writes_of(block))
     for (const BlockId writer : writers_of(program, buffer))
       if (writer != id)
         return fail("{}: block '{}' writes '{}', which block '{}' writes as well", primitive,
-                    block.name, name, program.blocks[writer].name);
-    if (std::find(reads.begin(), reads.end(), buffer) != reads.end())
-      return fail("{}: block '{}' reads '{}' that it writes itself", primitive, block.name, name);
-  }
+                    block.name, program.buffers[buffer].name, program.blocks[writer].name);
   return {};
 }
 

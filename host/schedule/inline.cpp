@@ -70,13 +70,6 @@ Result<void> check_maker(std::string_view primitive, const Program& program, Blo
     if (writer != id)
       return fail("{}: block '{}' writes '{}', which block '{}' writes as well", primitive,
                   block.name, buffer.name, program.blocks[writer].name);
-  bool reads_itself = false;
-  walk(store.value, [&](const ExprNode& node) {
-    reads_itself = reads_itself || (node.op == Op::load && node.id == store.buffer.value);
-  });
-  if (reads_itself)
-    return fail("{}: block '{}' reads '{}' that it writes itself", primitive, block.name,
-                buffer.name);
   if (!are_all_axes(program, block, store.buffer, store.indices))
     return fail("{}: the indices of '{}' in block '{}' are not all its axes, each once", primitive,
                 buffer.name, block.name);

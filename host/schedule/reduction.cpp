@@ -53,6 +53,25 @@ Result<void> check(const Program& program, BlockId id, LoopId loop,
   return {};
 }
 
+// A tail that moves back computes elements again. That is right only where init moves back with it:
+// not if a whole split lies below the new place of init.
+Result<void> check_shifts(const Program& program, const Block& block,
+                          const std::vector<LoopId>& inner) {
+  for (const Predicate& predicate : block.predicates) {
+    std::vector<LoopId> loops;
+    collect_loops(predicate.form, loops);
+    std::erase_if(loops, [&](LoopId loop) { return !contains(inner, loop); });
+    if (loops.size() < 2) continue;
+    for (const LoopId loop : loops)
+      if (program.loops[loop].tail == Tail::shift)
+        return fail(
+            "decompose_reduction: loop '{}' has tail=shift, and block '{}' would add terms "
+            "again to elements that are not set again",
+            program.loops[loop].name, block.name);
+  }
+  return {};
+}
+
 // The block that sets what init set: spatial axes only, reduce axes are 0 in what it says.
 Block init_block(const Program& program, const Block& block) {
   Block result;
@@ -129,6 +148,7 @@ Result<BlockId> decompose_reduction(Program& program, BlockId id, LoopId loop) {
   std::vector<LoopId> inner = loops_above(program, Node{{}, id});
   inner.erase(inner.begin(), inner.begin() + std::ssize(outer));
   TRYV(check(program, id, loop, outer, inner));
+  TRYV(check_shifts(program, block, inner));
 
   Block init = init_block(program, block);
   const std::optional<Tile> tile = tile_of(program, block, outer, program.extents());
