@@ -18,12 +18,12 @@ enum { HONE_PROTOCOL_VERSION = 1 };
 // `parallel` is never null.
 
 struct hone_parallel {
-  // Calls body(context, i) once for every i in [0, count), on any of `threads` threads, and returns
-  // when all calls have. While count <= threads, no two indices run on one thread unless a thread
-  // ended early, so an index can stand for a worker's own memory. A call from inside a body runs in
-  // line.
-  void (*run)(const struct hone_parallel* self, void (*body)(void* context, intptr_t index),
-              void* context, intptr_t count);
+  // Calls body(context, i, worker) once for every i in [0, count), on any of `threads` threads, and
+  // returns when all calls have. `worker`, in [0, threads), is one thread's alone while a body runs, so
+  // it can stand for that thread's own memory. A call from inside a body runs in line, as worker 0.
+  void (*run)(const struct hone_parallel* self,
+              void (*body)(void* context, intptr_t index, intptr_t worker), void* context,
+              intptr_t count);
   int32_t threads;
   void* pool;  // the agent's own
 };

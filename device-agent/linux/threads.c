@@ -19,7 +19,7 @@ struct thread_pool {
   uint16_t core_count;
   uint16_t cores[HONE_MAX_THREADS];
   // The loop that runs now.
-  void (*body)(void* context, intptr_t index);
+  void (*body)(void* context, intptr_t index, intptr_t worker);
   void* context;
   intptr_t count;
   bool busy;
@@ -66,9 +66,10 @@ static void wake(_Atomic uint32_t* word, long count) {
   syscall3(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count);
 }
 
+// A thread's first index is its number.
 static void take_part(struct thread_pool* p, intptr_t first) {
   for (intptr_t i = first; i < p->count; i = __c11_atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED))
-    p->body(p->context, i);
+    p->body(p->context, i, first);
 }
 
 static void wait_for_round(struct thread_pool* p, uint32_t seen) {
@@ -112,11 +113,11 @@ static void wait_for_workers(struct thread_pool* p) {
 }
 
 static void run_parallel(const struct hone_parallel* self,
-                         void (*body)(void* context, intptr_t index), void* context,
+                         void (*body)(void* context, intptr_t index, intptr_t worker), void* context,
                          intptr_t count) {
   struct thread_pool* p = self->pool;
   if (self->threads == 1 || count <= 1 || p->busy) {
-    for (intptr_t i = 0; i < count; ++i) body(context, i);
+    for (intptr_t i = 0; i < count; ++i) body(context, i, 0);
     return;
   }
   p->busy = true;

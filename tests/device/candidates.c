@@ -42,7 +42,8 @@ void uses_data(buffers_t buffers, void* workspace, parallel_t parallel) {
 }
 
 // ---- parallel loops
-static void add_one(void* context, intptr_t part) {
+static void add_one(void* context, intptr_t part, intptr_t worker) {
+  (void)worker;
   buffers_t buffers = context;
   for (int i = (int)part * 10; i < (int)part * 10 + 10; ++i)
     output(buffers)[i] = input(buffers)[i] + 1;
@@ -59,12 +60,13 @@ struct inner {
   intptr_t half;
 };
 
-static void inner_part(void* context, intptr_t part) {
+static void inner_part(void* context, intptr_t part, intptr_t worker) {
   const struct inner* inner = context;
-  add_one((void*)inner->buffers, inner->half * 50 + part);
+  add_one((void*)inner->buffers, inner->half * 50 + part, worker);
 }
 
-static void outer_part(void* context, intptr_t half) {
+static void outer_part(void* context, intptr_t half, intptr_t worker) {
+  (void)worker;
   struct inner inner = *(const struct inner*)context;
   inner.half = half;
   inner.parallel->run(inner.parallel, inner_part, &inner, 50);
@@ -77,7 +79,8 @@ void nested_parallel(buffers_t buffers, void* workspace, parallel_t parallel) {
 }
 
 // Where the stack of the thread that ran part i lies, in MiB.
-static void tell_stack(void* context, intptr_t part) {
+static void tell_stack(void* context, intptr_t part, intptr_t worker) {
+  (void)worker;
   volatile char here = 0;
   output(context)[part] = (float)(((uintptr_t)&here >> 20) & 0xfff) + here;
 }
@@ -97,8 +100,8 @@ void parallel_with_pauses(buffers_t buffers, void* workspace, parallel_t paralle
   }
 }
 
-static void crash_in_part(void* context, intptr_t part) {
-  add_one(context, part);
+static void crash_in_part(void* context, intptr_t part, intptr_t worker) {
+  add_one(context, part, worker);
   if (part == 63) *(volatile int*)16 = 1;
 }
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "lower/emitter.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMostStatements = 60'000;  // of one Kernel: unrolling beyond is refused
+constexpr int64_t kMostPeeled = 2;           // iterations written out behind a loop of full ones
+
+// Digits of `loop` that forms of these blocks use.
+void collect_digits(const Affine& form, LoopId loop, std::vector<std::pair<int64_t, int64_t>>& digits) {
+  for (const AffineTerm& term : form.terms) {
+    if (term.inner) {
+      collect_digits(*term.inner, loop, digits);
+    } else if (term.loop == loop && (term.div != 1 || term.mod != 0)) {
+      const std::pair digit{term.div, term.mod};
+      if (std::find(digits.begin(), digits.end(), digit) == digits.end()) digits.push_back(digit);
+    }
+  }
+}
+
+}  // namespace
+
+Emitter::Emitter(const Program& program, const Target& target, Kernel& kernel,
+                 std::vector<Storage> storage)
+    : program_(program), target_(target), kernel_(kernel), storage_(std::move(storage)) {}
+
+Result<void> Emitter::run() { return nodes(program_.body, LoopEnvironment(program_), kernel_.body); }
+
+Result<void> Emitter::nodes(const std::vector<Node>& list, LoopEnvironment env, KernelBody& out) {
+  if (const auto cut = find_cut(list, env)) return version(list, env, *cut, out);
+  for (const Node& node : list) {
+    if (node.loop.valid()) {
+      TRYV(loop(node.loop, env, out));
+    } else {
+      TRYV(block(node.block, env, out));
+    }
+  }
+  return {};
+}
+
+Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
+  const Loop& row = program_.loops[id];
+  if (row.extent == 1) {
+    LoopEnvironment inner = env;
+    inner.bind_constant(id, 0);
+    TRYV(iteration(id, inner, out));
+  } else if (row.kind == LoopKind::unrolled) {
+    TRYV(unrolled_loop(id, env, limit_of(id, env).constant, out));
+  } else if (row.kind == LoopKind::vectorized) {
+    TRYV(vector_loop(id, env, limit_of(id, env).constant, out));
+  } else {
+    const bool init_outside = TRY(hoisted_init(id, env, out));
+    TRYV(counted_loop(id, env, out));
+    if (init_outside) init_done_.erase(blocks_below(program_, Node{id, {}})[0].value);
+  }
+  // Registers of buffers that live inside this loop are free again.
+  for (size_t i = 0; i < storage_.size(); ++i)
+    if (storage_[i].in_registers && storage_[i].place == id) tiles_.erase(static_cast<int32_t>(i));
+  return {};
+}
+
+Result<void> Emitter::iteration(LoopId id, LoopEnvironment env, KernelBody& out) {
+  return nodes(program_.loops[id].body, std::move(env), out);
+}
+
+// A reduction whose whole nest of reduce loops starts here gets its init in front of it.
+Result<bool> Emitter::hoisted_init(LoopId id, LoopEnvironment& env, KernelBody& out) {
+  const std::vector<BlockId> blocks = blocks_below(program_, Node{id, {}});
+  if (blocks.size() != 1) return false;
+  const Block& block = program_.blocks[blocks[0]];
+  if (block.init.empty() || init_done_.contains(blocks[0].value)) return false;
+  for (const Axis& axis : block.axes) {
+    std::vector<LoopId> loops;
+    collect_loops(axis.binding, loops);
+    for (const LoopId used : loops) {
+      const bool outside = env.binding(used).kind != Binding::Kind::unbound;
+      if (outside == (axis.kind == AxisKind::reduce)) return false;
+    }
+  }
+  for (const Predicate& predicate : block.predicates) {
+    const Interval range = env.range(predicate.form);
+    if (range.low < 0 || range.high >= predicate.bound) return false;
+  }
+  TRYV(init(blocks[0], env, out));
+  init_done_.insert(blocks[0].value);
+  return true;
+}
+
+void Emitter::bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody& out) {
+  std::vector<std::pair<int64_t, int64_t>> digits;
+  for (const BlockId block_id : blocks_below(program_, Node{id, {}})) {
+    const Block& row = program_.blocks[block_id];
+    for (const Axis& axis : row.axes) collect_digits(axis.binding, id, digits);
+    for (const Predicate& predicate : row.predicates) collect_digits(predicate.form, id, digits);
+    for (const std::vector<BufferId>& buffers : {reads_of(row), writes_of(row)})
+      for (const BufferId buffer : buffers)
+        for (const RegionDim& dim : storage_[static_cast<size_t>(buffer.value)].region)
+          collect_digits(dim.base, id, digits);
+  }
+  for (const auto& [div, mod] : digits) {
+    if (env.has_digit(id, div, mod)) continue;
+    Expr value = var_expr(var.value);
+    if (div != 1) value = binary(Op::div, value, index_constant(div));
+    if (mod != 0) value = binary(Op::mod, value, index_constant(mod));
+    const VarId digit = kernel_.vars.add(fmt::format("{}_d{}", program_.loops[id].name, div));
+    out.push_back({KernelLet{digit, value}});
+    env.add_digit(id, div, mod, digit);
+  }
+}
+
+// A serial or parallel loop: full iterations, then the few that are cut, each written out for itself.
+Result<void> Emitter::counted_loop(LoopId id, LoopEnvironment env, KernelBody& out) {
+  const Loop& row = program_.loops[id];
+  const Limit limit = limit_of(id, env);
+  if (limit.constant <= 0) return {};
+  const bool parallel = row.kind == LoopKind::parallel && !in_parallel_;
+  int64_t end = limit.constant;
+  int64_t peel_from = end;
+  if (!parallel && !limit.dynamic) {
+    const auto full = full_iterations(id, env, end);
+    if (full && end - *full <= kMostPeeled) {
+      peel_from = end;
+      end = *full;
+    }
+  }
+  if (end == 1 && !limit.dynamic) {
+    LoopEnvironment inner = env;
+    inner.bind_constant(id, 0);
+    TRYV(iteration(id, inner, out));
+  } else if (end > 0) {
+    KernelFor statement;
+    statement.var = kernel_.vars.add(row.name);
+    statement.begin = index_constant(0);
+    statement.end = index_constant(end);
+    if (limit.dynamic) statement.end = binary(Op::min, limit.dynamic, statement.end);
+    statement.parallel = parallel;
+    LoopEnvironment inner = env;
+    inner.bind_variable(id, statement.var, {0, end - 1});
+    bind_digits(id, statement.var, inner, statement.body);
+    forget_loads();
+    if (parallel) in_parallel_ = true;
+    const auto done = iteration(id, inner, statement.body);
+    if (parallel) in_parallel_ = false;
+    forget_loads();
+    if (!done) return done;
+    if (!statement.body.empty()) out.push_back({std::move(statement)});
+  }
+  for (int64_t i = end; i < peel_from; ++i) {
+    LoopEnvironment inner = env;
+    inner.bind_constant(id, i);
+    TRYV(iteration(id, inner, out));
+  }
+  return {};
+}
+
+Result<void> Emitter::unrolled_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
+  for (int64_t i = 0; i < limit; ++i) {
+    LoopEnvironment inner = env;
+    inner.bind_constant(id, i);
+    TRYV(iteration(id, inner, out));
+    if (++statements_ > kMostStatements)
+      return fail("loop '{}': unrolling gives more than {} statements", program_.loops[id].name,
+                  kMostStatements);
+  }
+  return {};
+}
+
+// Lanes of the store's element type; of the block with the fewest where there are several.
+int Emitter::lanes_for(LoopId id) const {
+  const Loop& row = program_.loops[id];
+  int lanes = INT32_MAX;
+  for (const BlockId block : blocks_below(program_, Node{id, {}})) {
+    DType dtype = program_.buffers[program_.blocks[block].body[0].buffer].dtype;
+    if (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::b1) dtype = DType::f32;
+    lanes = std::min(lanes, target_.lanes(dtype));
+  }
+  if (const Annotation* wish = find_annotation(row.annotations, "vector_lanes"))
+    lanes = std::min<int>(lanes, static_cast<int>(std::max<int64_t>(1, wish->value)));
+  return std::max(1, lanes);
+}
+
+Result<void> Emitter::vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
+  if (lane_loop_) return unrolled_loop(id, env, limit, out);  // vectors have one dimension
+  const int native = lanes_for(id);
+  for (int64_t at = 0; at < limit;) {
+    int lanes = native;
+    while (lanes > limit - at) lanes /= 2;
+    LoopEnvironment inner = env;
+    if (lanes > 1) {
+      inner.bind_lanes(id, at, lanes);
+      lane_loop_ = id;
+      lanes_ = lanes;
+    } else {
+      inner.bind_constant(id, at);
+    }
+    const auto done = iteration(id, inner, out);
+    lane_loop_.reset();
+    lanes_ = 1;
+    if (!done) return done;
+    at += lanes;
+    if (++statements_ > kMostStatements)
+      return fail("loop '{}': vectors give more than {} statements", program_.loops[id].name,
+                  kMostStatements);
+  }
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Register buffers: each piece that is accessed, a vector or a scalar at a constant place, is one
+// register. Pieces may not overlap: a value cannot be two registers. A scalar may be read out of a vector.
+#include "lower/emitter.h"
+
+namespace hone {
+namespace {
+
+constexpr int kOperandRegisters = 2;  // beside accumulators: a vector of one operand, one of the other
+
+}  // namespace
+
+Result<void> Emitter::check_register_count(BufferId id) const {
+  int vectors = 0;
+  int scalars = 0;
+  for (const auto& [buffer, pieces] : tiles_)
+    for (const auto& [place, reg] : pieces) ++(place.second > 1 ? vectors : scalars);
+  const Buffer& buffer = program_.buffers[id];
+  const bool has_float_file = is_float(buffer.dtype) && target_.float_registers > 0;
+  // Scalar floats share the vector registers on machines that have those.
+  if (target_.vector_registers > 0 && is_float(buffer.dtype)) {
+    vectors += scalars;
+    scalars = 0;
+  }
+  const int scalar_file = has_float_file ? target_.float_registers : target_.scalar_registers;
+  if (vectors > target_.vector_registers - kOperandRegisters && vectors > 0)
+    return fail("register buffer '{}' needs {} vector registers and {} for operands, {} has {}",
+                buffer.name, vectors, kOperandRegisters, target_.name, target_.vector_registers);
+  if (scalars > scalar_file - kOperandRegisters)
+    return fail("register buffer '{}' needs {} registers and {} for operands, {} has {}", buffer.name,
+                scalars, kOperandRegisters, target_.name, scalar_file);
+  return {};
+}
+
+Result<RegId> Emitter::tile_register(BufferId id, int64_t start, int lanes, bool write) {
+  auto& pieces = tiles_[id.value];
+  if (const auto known = pieces.find({start, lanes}); known != pieces.end()) return known->second;
+  const Buffer& buffer = program_.buffers[id];
+  for (const auto& [place, reg] : pieces)
+    if (place.first < start + lanes && start < place.first + place.second)
+      return fail("register buffer '{}' is accessed in pieces of different size: {} lanes at {}, {} at "
+                  "{}", buffer.name, lanes, start, place.second, place.first);
+  if (!write)
+    return fail("register buffer '{}' is read at {} before it is written", buffer.name, start);
+  const bool half = buffer.dtype == DType::f16 || buffer.dtype == DType::bf16;
+  const RegId reg = kernel_.registers.add(
+      {fmt::format("{}_{}", buffer.name, start), half ? DType::f32 : buffer.dtype, lanes});
+  pieces[{start, lanes}] = reg;
+  TRYV(check_register_count(id));
+  return reg;
+}
+
+Result<Expr> Emitter::read_tile(BufferId id, int64_t start, int lanes) {
+  if (lanes == 1) {
+    for (const auto& [place, reg] : tiles_[id.value]) {
+      const Register& row = kernel_.registers[reg];
+      if (place.second == 1 || start < place.first || start >= place.first + place.second) continue;
+      const Expr vector = reg_expr(reg.value, row.dtype, row.lanes);
+      return binary(Op::extract, vector, index_constant(start - place.first));
+    }
+  }
+  const RegId reg = TRY(tile_register(id, start, lanes, false));
+  return reg_expr(reg.value, kernel_.registers[reg].dtype, lanes);
+}
+
+}  // namespace hone
