@@ -34,7 +34,7 @@ SECTIONS {{
   .rodata : {{ *(.rodata .rodata.*) }} :all
   .data : {{ *(.data .data.* .got .got.*) }} :all
   .bss : {{ *(.bss .bss.*) }} :all
-  /DISCARD/ : {{ *(*) }}
+  /DISCARD/ : {{ *(.stack_sizes .comment .note.* .eh_frame .ARM.exidx* .ARM.attributes .riscv.attributes) }}
 }}
 )";
 

@@ -170,6 +170,13 @@ Expr logarithm(const Expr& x) {
   return select_expr(at_most(m.number(0), x), value, m.nan());
 }
 
+// The exponential only of negative numbers: it neither overflows nor swallows a small result.
+Expr logistic(const Expr& x) {
+  const Maths m(x);
+  const Expr e = exponential(unary(Op::neg, unary(Op::abs, x)));
+  return select_expr(less(x, m.number(0)), e, m.number(1)) / (m.number(1) + e);
+}
+
 Expr hyperbolic_tangent(const Expr& x) {
   const Maths m(x);
   const Expr size = binary(Op::min, unary(Op::abs, x), m.number(m.single() ? 10 : 20));
@@ -216,7 +223,8 @@ Expr power(const Expr& a, const Expr& b) {
   return select_expr(same(a, one), one, value);
 }
 
-// Rounded towards minus infinity. The first quotient may be one off, which the remainder shows.
+// Rounded towards minus infinity. The quotient may have been rounded up to the next whole number,
+// which the sign of the remainder shows.
 Expr float_modulo(const Expr& a, const Expr& b) {
   const Maths m(a);
   const Expr zero = m.number(0);
@@ -226,7 +234,6 @@ Expr float_modulo(const Expr& a, const Expr& b) {
   const Expr wrong_sign = binary(Op::logical_or, both(less(rest, zero), less(zero, b)),
                                  both(less(zero, rest), less(b, zero)));
   rest = select_expr(wrong_sign, rest + b, rest);
-  rest = select_expr(at_most(size, unary(Op::abs, rest)), rest - b, rest);
   // Finite a, infinite b: a itself, or b where the signs differ.
   const Expr beyond = both(same(size, m.infinity()), less(unary(Op::abs, a), m.infinity()));
   const Expr opposite = binary(Op::logical_or, both(less(a, zero), less(zero, b)),
@@ -265,7 +272,7 @@ Expr expand_math(Op op, const Expr& a, const Expr& b, bool wide) {
     case Op::tanh:
       return hyperbolic_tangent(a);
     case Op::sigmoid:
-      return m.number(1) / (m.number(1) + exponential(unary(Op::neg, a)));
+      return logistic(a);
     case Op::erf:
       return error_function(a);
     case Op::pow:

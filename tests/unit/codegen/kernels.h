@@ -9,6 +9,12 @@
 
 namespace hone::test {
 
+template <typename T>
+T good(Result<T> result) {
+  ENSURE(result.has_value(), "{}", result.error().message);
+  return *std::move(result);
+}
+
 inline BufferId add_argument(Kernel& kernel, const std::string& name, DType dtype, int64_t elements,
                              bool written) {
   KernelBuffer buffer;

@@ -35,25 +35,25 @@ double best_of(int repeats, const auto& work) {
 }  // namespace
 
 TEST_CASE("speed of a register tile" * doctest::skip()) {
-  const Target target = find_target(HONE_SOURCE_DIR "/targets", "native").value();
+  const Target target = good(find_target(HONE_SOURCE_DIR "/targets", "native"));
   const int lanes = target.lanes(DType::f32);
   const int rows = lanes == 16 ? 14 : 6;
   const int64_t depth = 256;
   const Kernel kernel = matmul_tile(rows, 2, lanes, depth);
   const CodegenOptions options{.entry = "tile", .optimize = true};
-  CodeGenerator generator = CodeGenerator::create(target).value();
-  ObjectCode object = generator.compile(kernel, options).value();
-  Image image = link_image(object, target, 0x300000000, "tile").value();
-  fmt::print("{}\n", generator.assembly_text(kernel, options).value());
+  CodeGenerator generator = good(CodeGenerator::create(target));
+  ObjectCode object = good(generator.compile(kernel, options));
+  Image image = good(link_image(object, target, 0x300000000, "tile"));
+  fmt::print("{}\n", good(generator.assembly_text(kernel, options)));
   fmt::print("create generator {:.2f} ms\n",
-             1e3 * best_of(20, [&] { (void)CodeGenerator::create(target).value(); }));
+             1e3 * best_of(20, [&] { (void)good(CodeGenerator::create(target)); }));
   fmt::print("compile {:.2f} ms, unoptimised {:.2f} ms\n",
-             1e3 * best_of(50, [&] { (void)generator.compile(kernel, options).value(); }),
+             1e3 * best_of(50, [&] { (void)good(generator.compile(kernel, options)); }),
              1e3 * best_of(50, [&] {
-               (void)generator.compile(kernel, {.entry = "tile", .optimize = false}).value();
+               (void)good(generator.compile(kernel, {.entry = "tile", .optimize = false}));
              }));
   fmt::print("link {:.2f} ms\n", 1e3 * best_of(50, [&] {
-                                   (void)link_image(object, target, 0x300000000, "tile").value();
+                                   (void)good(link_image(object, target, 0x300000000, "tile"));
                                  }));
   void* memory = mmap(reinterpret_cast<void*>(image.load_address), image.bytes.size(),
                       PROT_READ | PROT_WRITE | PROT_EXEC,
