@@ -4,6 +4,7 @@
 // IR arrives unrolled, vectorised and in SSA form, so the passes only share what statements compute
 // twice and move what does not change out of loops; a full -O2 costs twice the time and gives the
 // same code. No pass may know a library function: there is no library on the device.
+#include "codegen/llvm_target.h"
 #include "codegen/llvm_internal.h"
 #include "codegen/object_facts.h"
 
@@ -130,20 +131,25 @@ struct Diagnostics : llvm::DiagnosticHandler {
 
 const IsaTraits& traits_of(Isa isa) { return kTraits[static_cast<size_t>(isa)]; }
 
-struct CodeGenerator::State {
+namespace {
+
+using MakeModule =
+    std::function<std::unique_ptr<llvm::Module>(llvm::LLVMContext&, const llvm::DataLayout&)>;
+
+struct Backend {
   Target target;
   std::unique_ptr<llvm::TargetMachine> machines[2];  // by CodegenOptions::optimize
   llvm::TargetLibraryInfoImpl no_library;
 
+  static Result<Backend> create(const Target& target);
   // `emit` sees the module after the passes.
-  Result<void> run(const Kernel& kernel, const CodegenOptions& options, bool verify,
+  Result<void> run(const MakeModule& make, bool optimized, bool verify,
                    const std::function<void(llvm::Module&, llvm::TargetMachine&)>& emit);
-  Result<std::string> emit_file(const Kernel& kernel, const CodegenOptions& options,
-                                llvm::CodeGenFileType type);
+  Result<std::string> emit_file(const MakeModule& make, bool optimized, llvm::CodeGenFileType type);
   void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 };
 
-void CodeGenerator::State::optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void Backend::optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -162,35 +168,29 @@ void CodeGenerator::State::optimize(llvm::Module& module, llvm::TargetMachine& m
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
-Result<void> CodeGenerator::State::run(
-    const Kernel& kernel, const CodegenOptions& options, bool verify,
-    const std::function<void(llvm::Module&, llvm::TargetMachine&)>& emit) {
-  if (!target.f64 && uses_f64(kernel.body))
-    return fail("kernel {} computes in f64, which {} has no instructions for", kernel.name,
-                target.name);
+Result<void> Backend::run(const MakeModule& make, bool optimized, bool verify,
+                          const std::function<void(llvm::Module&, llvm::TargetMachine&)>& emit) {
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<Diagnostics>(errors));
-  llvm::TargetMachine& machine = *machines[options.optimize ? 1 : 0];
-  const auto module =
-      make_module(kernel, target, options.entry, context, machine.createDataLayout());
+  llvm::TargetMachine& machine = *machines[optimized ? 1 : 0];
+  const auto module = make(context, machine.createDataLayout());
   if (verify) {
     std::string message;
     llvm::raw_string_ostream stream(message);
-    ENSURE(!llvm::verifyModule(*module, &stream), "kernel {}: {}", kernel.name, message);
+    ENSURE(!llvm::verifyModule(*module, &stream), "{}: {}", module->getName().str(), message);
   }
-  if (options.optimize) optimize(*module, machine);
+  if (optimized) optimize(*module, machine);
   emit(*module, machine);
   if (!errors.empty()) return fail("LLVM: {}", errors);
   return {};
 }
 
-Result<std::string> CodeGenerator::State::emit_file(const Kernel& kernel,
-                                                    const CodegenOptions& options,
-                                                    llvm::CodeGenFileType type) {
+Result<std::string> Backend::emit_file(const MakeModule& make, bool optimized,
+                                       llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   bool possible = true;
-  TRYV(run(kernel, options, false, [&](llvm::Module& module, llvm::TargetMachine& machine) {
+  TRYV(run(make, optimized, false, [&](llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
     passes.add(new llvm::TargetLibraryInfoWrapperPass(no_library));
@@ -201,41 +201,80 @@ Result<std::string> CodeGenerator::State::emit_file(const Kernel& kernel,
   return std::string(bytes.begin(), bytes.end());
 }
 
+Result<Backend> Backend::create(const Target& target) {
+  initialize_llvm();
+  Backend backend;
+  backend.target = target;
+  for (const bool optimized : {false, true})
+    backend.machines[optimized ? 1 : 0] = TRY(make_machine(target, optimized));
+  backend.no_library = llvm::TargetLibraryInfoImpl(llvm::Triple(target.triple));
+  backend.no_library.disableAllFunctions();
+  return backend;
+}
+
+}  // namespace
+
+struct CodeGenerator::State {
+  Backend backend;
+
+  // Error: arithmetic that the target would call a library for.
+  Result<MakeModule> maker(const Kernel& kernel, const CodegenOptions& options) const;
+};
+
+Result<MakeModule> CodeGenerator::State::maker(const Kernel& kernel,
+                                               const CodegenOptions& options) const {
+  const Target& target = backend.target;
+  if (!target.f64 && uses_f64(kernel.body))
+    return fail("kernel {} computes in f64, which {} has no instructions for", kernel.name,
+                target.name);
+  return [&](llvm::LLVMContext& context, const llvm::DataLayout& layout) {
+    return make_module(kernel, target, options.entry, context, layout);
+  };
+}
+
 CodeGenerator::CodeGenerator(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CodeGenerator::CodeGenerator(CodeGenerator&&) noexcept = default;
 CodeGenerator& CodeGenerator::operator=(CodeGenerator&&) noexcept = default;
 CodeGenerator::~CodeGenerator() = default;
 
 Result<CodeGenerator> CodeGenerator::create(const Target& target) {
-  initialize_llvm();
-  auto state = std::make_unique<State>();
-  state->target = target;
-  for (const bool optimize : {false, true})
-    state->machines[optimize ? 1 : 0] = TRY(make_machine(target, optimize));
-  state->no_library = llvm::TargetLibraryInfoImpl(llvm::Triple(target.triple));
-  state->no_library.disableAllFunctions();
-  return CodeGenerator(std::move(state));
+  return CodeGenerator(std::make_unique<State>(State{TRY(Backend::create(target))}));
 }
 
 Result<ObjectCode> CodeGenerator::compile(const Kernel& kernel, const CodegenOptions& options) {
-  const std::string file =
-      TRY(state_->emit_file(kernel, options, llvm::CodeGenFileType::ObjectFile));
-  ObjectCode object = TRY(read_object(file));
-  return object;
+  const MakeModule make = TRY(state_->maker(kernel, options));
+  return read_object(
+      TRY(state_->backend.emit_file(make, options.optimize, llvm::CodeGenFileType::ObjectFile)));
 }
 
 Result<std::string> CodeGenerator::assembly_text(const Kernel& kernel,
                                                  const CodegenOptions& options) {
-  return state_->emit_file(kernel, options, llvm::CodeGenFileType::AssemblyFile);
+  const MakeModule make = TRY(state_->maker(kernel, options));
+  return state_->backend.emit_file(make, options.optimize, llvm::CodeGenFileType::AssemblyFile);
 }
 
 Result<std::string> CodeGenerator::llvm_text(const Kernel& kernel, const CodegenOptions& options) {
+  const MakeModule make = TRY(state_->maker(kernel, options));
   std::string text;
-  TRYV(state_->run(kernel, options, true, [&](llvm::Module& module, llvm::TargetMachine&) {
-    llvm::raw_string_ostream stream(text);
-    module.print(stream, nullptr);
-  }));
+  TRYV(state_->backend.run(make, options.optimize, true,
+                           [&](llvm::Module& module, llvm::TargetMachine&) {
+                             llvm::raw_string_ostream stream(text);
+                             module.print(stream, nullptr);
+                           }));
   return text;
+}
+
+Result<ObjectCode> compile_module(const Target& target,
+                                  const std::function<void(llvm::Module&)>& write) {
+  Backend backend = TRY(Backend::create(target));
+  const MakeModule make = [&](llvm::LLVMContext& context, const llvm::DataLayout& layout) {
+    auto module = std::make_unique<llvm::Module>("library", context);
+    module->setTargetTriple(target.triple);
+    module->setDataLayout(layout);
+    write(*module);
+    return module;
+  };
+  return read_object(TRY(backend.emit_file(make, true, llvm::CodeGenFileType::ObjectFile)));
 }
 
 Result<ObjectCode> compile(const Kernel& kernel, const Target& target,

@@ -12,7 +12,7 @@
 // that other languages can call), and the kernel's own entry as the public one (an untyped array of
 // pointers).
 #include "codegen/archive.h"
-#include "codegen/llvm_backend.h"
+#include "codegen/llvm_target.h"
 
 namespace hone {
 namespace {
