@@ -199,7 +199,7 @@ class Executor {
   std::unexpected<Error> no_such_block(const std::string& name) const {
     std::vector<std::string> names;
     for (const BlockId block : all_blocks(program_)) names.push_back(program_.blocks[block].name);
-    if (const auto near = closest(name, names))
+    if (const auto near = closest(name, names); near && name.size() > 1)
       return fail("there is no block {}, did you mean {}?", name, *near);
     return fail("there is no block {}", name);
   }
