@@ -63,6 +63,23 @@ bool is_cleared(const Program& program, const std::vector<Node>& list, const Blo
   return false;
 }
 
+// Whether a form takes every value from its lowest to its highest.
+bool is_gapless(const Affine& form, const LoopExtents& extents) {
+  std::vector<std::pair<int64_t, int64_t>> digits;  // scale, largest value
+  for (const AffineTerm& term : form.terms) {
+    const Interval range = range_of(Affine{{AffineTerm{term.loop, term.inner, term.div, term.mod, 1}}, 0},
+                                    extents);
+    digits.emplace_back(term.scale, range.high - range.low);
+  }
+  std::sort(digits.begin(), digits.end());
+  int64_t reach = 1;
+  for (const auto& [scale, high] : digits) {
+    if (scale < 0 || scale > reach) return false;
+    reach += scale * high;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const {
@@ -97,6 +114,8 @@ std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEn
         if (cut.tail == Tail::exact) cut.tail = Tail::peel;
         if (cut.tail == Tail::predicate && target_.masks && all_vectors) continue;
         if (cut.tail == Tail::predicate) cut.tail = Tail::peel;
+        // Only a tile without gaps covers, moved back, what it covered before.
+        if (cut.tail == Tail::shift && !is_gapless(rest, program_.extents())) cut.tail = Tail::peel;
         cut.rest = env.range(rest);
         if (env.range(cut.part).low + cut.rest.low < 0) continue;
         return cut;

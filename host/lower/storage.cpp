@@ -32,7 +32,8 @@ bool carries(const Program& program, BlockId id, BufferId buffer, LoopId loop) {
   });
 }
 
-// The loops around all blocks, outermost first, up to the first that carries the buffer.
+// The loops around all blocks, outermost first, up to the first that carries the buffer, or whose
+// iterations run at the same time as lanes: each lane needs elements of its own.
 std::vector<LoopId> common_loops(const Program& program, BufferId buffer,
                                  const std::vector<BlockId>& blocks) {
   std::vector<LoopId> common = loops_above(program, Node{{}, blocks[0]});
@@ -42,12 +43,13 @@ std::vector<LoopId> common_loops(const Program& program, BufferId buffer,
     while (same < common.size() && same < loops.size() && common[same] == loops[same]) ++same;
     common.resize(same);
   }
-  const auto carried = std::find_if(common.begin(), common.end(), [&](LoopId loop) {
+  const auto shared = std::find_if(common.begin(), common.end(), [&](LoopId loop) {
+    if (program.loops[loop].kind == LoopKind::vectorized) return true;
     return std::any_of(blocks.begin(), blocks.end(), [&](BlockId block) {
       return carries(program, block, buffer, loop);
     });
   });
-  common.erase(carried, common.end());
+  common.erase(shared, common.end());
   return common;
 }
 
