@@ -8,9 +8,9 @@
 //   after      the Program that it must give
 //   error      or the message that it must give
 //
-// Beside the text each case is a test of meaning: every step must verify, the trace must print and parse
-// to itself, and the result must compute what the first Program computes. --update writes what comes out
-// into the files; the difference is then yours to read.
+// Beside the text each case is a test of meaning: every step must verify, the trace must print and
+// parse to itself, and the result must compute what the first Program computes. --update writes
+// what comes out into the files; the difference is then yours to read.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
