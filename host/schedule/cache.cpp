@@ -17,8 +17,7 @@
 //       block B  spatial i=i j=j                      block Y_copy  spatial i=i_Y_copy
 //         update Y[i,j] = X_cache[j,i] + 1              update Y[i] = Y_cache[i]
 //
-// The new buffer has the shape and the indices of the old one; lowering shrinks it to the part that
-// is live. The copy stands as far out as it can: before (after) the outermost loop around the block
+// The copy stands as far out as it can: before (after) the outermost loop around the block
 // that does not also hold the writers (readers) of the buffer.
 #include <algorithm>
 
@@ -57,48 +56,93 @@ Result<void> check_place(std::string_view primitive, const Program& program, Blo
               program.blocks[block].name, program.loops[vector].name);
 }
 
-void replace_buffer(std::vector<Store>& stores, BufferId from, BufferId to, bool loads_only) {
+// index - offset, with constants taken together.
+Expr shifted(const Expr& index, int64_t offset) {
+  if (offset == 0) return index;
+  if (is_constant(index)) return index_constant(index->int_value - offset);
+  Expr rest = index;
+  int64_t sum = -offset;
+  if ((index->op == Op::add || index->op == Op::sub) && is_constant(index->args[1])) {
+    rest = index->args[0];
+    sum += index->op == Op::add ? index->args[1]->int_value : -index->args[1]->int_value;
+  }
+  if (sum >= 0) return binary(Op::add, rest, index_constant(sum));
+  return binary(Op::sub, rest, index_constant(-sum));
+}
+
+// Loads of `to` for loads of `from`, `offsets` elements further down.
+void replace_loads(std::vector<Store>& stores, BufferId from, BufferId to,
+                   const std::vector<int64_t>& offsets) {
   const auto replaced = [&](const Expr& expr) {
     return rewrite(expr, [&](const Expr& node) {
       if (node->op != Op::load || node->id != from.value) return node;
-      return load_expr(to, node->dtype, node->args);
+      std::vector<Expr> indices;
+      for (size_t dim = 0; dim < offsets.size(); ++dim)
+        indices.push_back(shifted(node->args[dim], offsets[dim]));
+      return load_expr(to, node->dtype, std::move(indices));
     });
   };
   for (Store& store : stores) {
     for (Expr& index : store.indices) index = replaced(index);
     store.value = replaced(store.value);
-    if (!loads_only && store.buffer == from) store.buffer = to;
   }
+}
+
+void replace_stores(std::vector<Store>& stores, BufferId from, BufferId to) {
+  for (Store& store : stores)
+    if (store.buffer == from) store.buffer = to;
 }
 
 // The id that the next buffer gets: a plan names it before the buffer is there.
 BufferId next_buffer(const Program& program) { return BufferId{program.buffers.size()}; }
 
-BufferId add_copy_of(Program& program, BufferId buffer, Scope scope) {
+BufferId add_copy_of(Program& program, BufferId buffer, std::vector<int64_t> shape, Scope scope) {
   Buffer copy = program.buffers[buffer];
   copy.name = fresh_buffer_name(program, copy.name + "_cache");
+  copy.shape = std::move(shape);
   copy.kind = BufferKind::temp;
   copy.scope = scope;
   return program.buffers.add(std::move(copy));
 }
 
-// A block with one axis a dimension, `to[…] = from[…]`. Without bindings yet.
-Block copy_block(const Program& program, std::string name, BufferId from, BufferId to,
-                 BufferId shaped, const std::vector<std::string>& axis_names) {
-  const Buffer& buffer = program.buffers[shaped];
-  Block block;
-  block.name = std::move(name);
-  std::vector<Expr> indices;
-  for (size_t dim = 0; dim < buffer.shape.size(); ++dim) {
-    block.axes.push_back({axis_names[dim], AxisKind::spatial, buffer.shape[dim], {}});
-    indices.push_back(axis_expr(static_cast<int32_t>(dim)));
+// -- cache_read -----------------------------------------------------------------------------------
+
+// What is to be copied, as a box of the copy: where it starts in the buffer, and how it is shaped.
+struct Box {
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> shape;
+  Region region;  // in elements of the copy
+};
+
+// Where the region stands still the copy has just the elements that are read, so that it fills all
+// of its axes' domains as every block does. Where it moves with loops it keeps the buffer's shape.
+Box box_of(const Program& program, BufferId buffer, const Region& region) {
+  Box box;
+  for (size_t dim = 0; dim < region.size(); ++dim) {
+    const bool still = region[dim].base.is_constant();
+    box.offsets.push_back(still ? region[dim].base.base : 0);
+    box.shape.push_back(still ? region[dim].extent : program.buffers[buffer].shape[dim]);
+    box.region.push_back(still ? RegionDim{affine_constant(0), region[dim].extent} : region[dim]);
   }
-  block.body.push_back({to, indices, load_expr(from, buffer.dtype, indices)});
+  return box;
+}
+
+// `to[…] = from[… + offsets]`, with one axis a dimension. Without bindings yet.
+Block reading_block(const Program& program, BufferId from, BufferId to, const Box& box) {
+  Block block;
+  block.name = fresh_block_name(program, program.buffers[from].name + "_cache");
+  std::vector<Expr> indices;
+  std::vector<Expr> source;
+  for (size_t dim = 0; dim < box.shape.size(); ++dim) {
+    block.axes.push_back({fmt::format("d{}", dim), AxisKind::spatial, box.shape[dim], {}});
+    indices.push_back(axis_expr(static_cast<int32_t>(dim)));
+    source.push_back(shifted(indices.back(), -box.offsets[dim]));
+  }
+  block.body.push_back({to, indices, load_expr(from, program.buffers[from].dtype, source)});
   return block;
 }
 
-// -- cache_write
-// ----------------------------------------------------------------------------------------
+// -- cache_write ----------------------------------------------------------------------------------
 
 Result<void> check_write(const Program& program, BlockId id, BufferId buffer) {
   const Block& block = program.blocks[id];
@@ -144,6 +188,22 @@ std::vector<BlockId> other_readers(const Program& program, BufferId buffer, Bloc
   return readers;
 }
 
+// `to[…] = from[…]`, with axes named as in the block that writes `from`. Without bindings yet.
+Block writing_block(const Program& program, const Block& block, BufferId from, BufferId to,
+                    const std::vector<std::optional<size_t>>& axes) {
+  const Buffer& buffer = program.buffers[to];
+  Block copy;
+  copy.name = fresh_block_name(program, buffer.name + "_copy");
+  std::vector<Expr> indices;
+  for (size_t dim = 0; dim < axes.size(); ++dim) {
+    const std::string name = axes[dim] ? block.axes[*axes[dim]].name : fmt::format("d{}", dim);
+    copy.axes.push_back({name, AxisKind::spatial, buffer.shape[dim], {}});
+    indices.push_back(axis_expr(static_cast<int32_t>(dim)));
+  }
+  copy.body.push_back({to, indices, load_expr(from, buffer.dtype, indices)});
+  return copy;
+}
+
 // The copying nest, over just what the block writes in one iteration of the loops in `fixed`.
 Result<Nest> plan_copy(const Program& program, const Block& block, Block copy,
                        const std::vector<std::optional<size_t>>& axes, BufferId buffer,
@@ -168,14 +228,6 @@ Result<Nest> plan_copy(const Program& program, const Block& block, Block copy,
   return nest;
 }
 
-std::vector<std::string> names_of_axes(const Block& block,
-                                       const std::vector<std::optional<size_t>>& axes) {
-  std::vector<std::string> names;
-  for (size_t dim = 0; dim < axes.size(); ++dim)
-    names.push_back(axes[dim] ? block.axes[*axes[dim]].name : fmt::format("d{}", dim));
-  return names;
-}
-
 }  // namespace
 
 Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope scope) {
@@ -189,18 +241,16 @@ Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope 
   const Place place = outermost_without(program, id, writers_of(program, buffer));
   TRYV(check_place(kRead, program, id, place));
 
-  std::vector<std::string> names;
-  const Region region = region_of(program, id, buffer, false, path_to(program, place.loop));
-  for (size_t dim = 0; dim < region.size(); ++dim) names.push_back(fmt::format("d{}", dim));
-  Nest nest = start_nest(copy_block(program, fresh_block_name(program, name + "_cache"), buffer,
-                                    next_buffer(program), buffer, names));
-  for (size_t dim = 0; dim < region.size(); ++dim)
-    bind(program, nest, dim, region[dim], Tail::exact);
+  const Box box =
+      box_of(program, buffer, region_of(program, id, buffer, false, path_to(program, place.loop)));
+  Nest nest = start_nest(reading_block(program, buffer, next_buffer(program), box));
+  for (size_t dim = 0; dim < box.region.size(); ++dim)
+    bind(program, nest, dim, box.region[dim], Tail::exact);
   TRYV(check_reads(kRead, program, nest, BlockId{}, place));
 
-  const BufferId copy = add_copy_of(program, buffer, scope);
-  replace_buffer(program.blocks[id].init, buffer, copy, true);
-  replace_buffer(program.blocks[id].body, buffer, copy, true);
+  const BufferId copy = add_copy_of(program, buffer, box.shape, scope);
+  replace_loads(program.blocks[id].init, buffer, copy, box.offsets);
+  replace_loads(program.blocks[id].body, buffer, copy, box.offsets);
   const BlockId result = add_block(program, nest.block);
   build(program, std::move(nest), result, place);
   return result;
@@ -218,15 +268,16 @@ Result<BlockId> cache_write(Program& program, BlockId id, BufferId buffer, Scope
       return fail(
           "cache_write: '{}' is read inside loop '{}', which drives reduce axis '{}' of block '{}'",
           program.buffers[buffer].name, program.loops[loop].name, axis->name, block.name);
-  Block copy =
-      copy_block(program, fresh_block_name(program, program.buffers[buffer].name + "_copy"),
-                 next_buffer(program), buffer, buffer, names_of_axes(block, axes));
+  Block copy = writing_block(program, block, next_buffer(program), buffer, axes);
   Nest nest =
       TRY(plan_copy(program, block, std::move(copy), axes, buffer, path_to(program, place.loop)));
 
-  const BufferId written = add_copy_of(program, buffer, scope);
-  replace_buffer(program.blocks[id].init, buffer, written, false);
-  replace_buffer(program.blocks[id].body, buffer, written, false);
+  const std::vector<int64_t> shape = program.buffers[buffer].shape;
+  const BufferId written = add_copy_of(program, buffer, shape, scope);
+  for (std::vector<Store>* stores : {&program.blocks[id].init, &program.blocks[id].body}) {
+    replace_loads(*stores, buffer, written, std::vector<int64_t>(shape.size(), 0));
+    replace_stores(*stores, buffer, written);
+  }
   const BlockId result = add_block(program, nest.block);
   build(program, std::move(nest), result, place);
   return result;

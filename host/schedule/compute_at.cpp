@@ -78,8 +78,7 @@ Result<void> check_target(std::string_view primitive, const Program& program, Bl
   return {};
 }
 
-// -- compute_at
-// -----------------------------------------------------------------------------------------
+// -- compute_at -----------------------------------------------------------------------------------
 
 std::vector<BlockId> consumers_of(const Program& program, BlockId block) {
   std::vector<BlockId> consumers = all_blocks(program);
@@ -192,8 +191,7 @@ Result<void> check_producer(const Program& program, BlockId id) {
   return {};
 }
 
-// -- reverse_compute_at
-// ---------------------------------------------------------------------------------
+// -- reverse_compute_at ---------------------------------------------------------------------------
 
 struct Source {  // a buffer that the block reads and that is written inside the loop
   BufferId buffer;
