@@ -82,6 +82,21 @@ bool is_gapless(const Affine& form, const LoopExtents& extents) {
 
 }  // namespace
 
+// Whether another predicate, of any block of the list, takes iterations out of the tile itself.
+bool Emitter::is_cut_again(const std::vector<Node>& list, const Predicate& predicate,
+                           const Affine& tile) const {
+  std::vector<LoopId> loops;
+  collect_loops(tile, loops);
+  for (const Node& node : list)
+    for (const BlockId id : blocks_below(program_, node))
+      for (const Predicate& other : program_.blocks[id].predicates) {
+        if (equal(other.form, predicate.form)) continue;
+        for (const LoopId loop : loops)
+          if (uses(other.form, loop)) return true;
+      }
+  return false;
+}
+
 std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const {
   for (const Node& node : list) {
     for (const BlockId id : blocks_below(program_, node)) {
@@ -115,7 +130,9 @@ std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEn
         if (cut.tail == Tail::predicate && target_.masks && all_vectors) continue;
         if (cut.tail == Tail::predicate) cut.tail = Tail::peel;
         // Only a tile without gaps covers, moved back, what it covered before.
-        if (cut.tail == Tail::shift && !is_gapless(rest, program_.extents())) cut.tail = Tail::peel;
+        if (cut.tail == Tail::shift &&
+            (!is_gapless(rest, program_.extents()) || is_cut_again(list, predicate, rest)))
+          cut.tail = Tail::peel;
         cut.rest = env.range(rest);
         if (env.range(cut.part).low + cut.rest.low < 0) continue;
         return cut;
@@ -202,6 +219,13 @@ Result<void> Emitter::check_shift(const std::vector<Node>& list, const LoopEnvir
                       loop_name, row.name, axis.name);
       }
       if (!writes_cut_tile) continue;
+      for (const Predicate& predicate : row.predicates) {
+        Affine rest;
+        if (!uses_part(predicate.form) || multiple_of(predicate.form, cut.part, rest)) continue;
+        if (env.has_unbound(predicate.form))
+          return fail("shift tail of loop '{}': block '{}' tests the tile in another way", loop_name,
+                      row.name);
+      }
       const bool accumulates = row.is_reduction() || reads_own_output(row);
       for (const Axis& axis : row.axes) {
         if (axis.kind != AxisKind::reduce) continue;

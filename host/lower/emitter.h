@@ -61,6 +61,8 @@ class Emitter {
   int lanes_for(LoopId id) const;
 
   // -- tails (emit_tails.cpp)
+  bool is_cut_again(const std::vector<Node>& list, const Predicate& predicate,
+                    const Affine& tile) const;
   std::optional<Cut> find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const;
   Result<void> version(const std::vector<Node>& list, const LoopEnvironment& env, const Cut& cut,
                        KernelBody& out);

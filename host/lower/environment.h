@@ -74,13 +74,13 @@ class LoopEnvironment {
 
   Resolved resolve(const Affine& form) const;
   Interval range(const Affine& form) const;
+  bool has_unbound(const Affine& form) const;  // a loop that is still to come
   // The scalar part of a resolved form (constant added last, so that addresses share the rest).
   static Expr scalar(const Resolved& form);
 
  private:
   Expr digit_value(const AffineTerm& term) const;
   Interval source_interval(const AffineTerm& term) const;
-  bool has_unbound(const Affine& form) const;
   void add_term(const AffineTerm& term, Resolved& result) const;
   void add_lane_term(const AffineTerm& term, Resolved& result) const;
   bool uses_lanes(const Affine& form) const;
