@@ -56,14 +56,15 @@ Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
     TRYV(counted_loop(id, env, out));
     if (init_outside) init_done_.erase(blocks_below(program_, Node{id, {}})[0].value);
   }
-  // Registers of buffers that live inside this loop are free again.
-  for (size_t i = 0; i < storage_.size(); ++i)
-    if (storage_[i].in_registers && storage_[i].place == id) tiles_.erase(static_cast<int32_t>(i));
   return {};
 }
 
 Result<void> Emitter::iteration(LoopId id, LoopEnvironment env, KernelBody& out) {
-  return nodes(program_.loops[id].body, std::move(env), out);
+  TRYV(nodes(program_.loops[id].body, std::move(env), out));
+  // Registers of buffers that live inside an iteration are free again.
+  for (size_t i = 0; i < storage_.size(); ++i)
+    if (storage_[i].in_registers && storage_[i].place == id) tiles_.erase(static_cast<int32_t>(i));
+  return {};
 }
 
 // A reduction whose whole nest of reduce loops starts here gets its init in front of it.
