@@ -103,20 +103,13 @@ struct Needed {
 Tail tail_of_reads(const Program& program, const Block& consumer, BufferId buffer, size_t dim,
                    const std::vector<LoopId>& fixed) {
   Tail tail = Tail::exact;
-  const auto visit = [&](const ExprNode& node) {
-    if (node.op != Op::load || node.id != buffer.value) return;
-    const std::optional<Affine> form = index_form(program, consumer, node.args[dim]);
+  visit_loads(consumer, buffer, [&](const ExprNode& load) {
+    const std::optional<Affine> form = index_form(program, consumer, load.args[dim]);
     std::vector<LoopId> loops;
     if (form) collect_loops(*form, loops);
     for (const LoopId loop : loops)
       if (!contains(fixed, loop)) tail = common_tail(tail, program.loops[loop].tail);
-  };
-  for (const std::vector<Store>* stores : {&consumer.init, &consumer.body}) {
-    for (const Store& store : *stores) {
-      for (const Expr& index : store.indices) walk(index, visit);
-      walk(store.value, visit);
-    }
-  }
+  });
   return tail;
 }
 
@@ -213,17 +206,10 @@ std::vector<Source> sources_inside(const Program& program, BlockId id, LoopId lo
 std::optional<size_t> loaded_axis(const Block& block, BufferId buffer, size_t dim) {
   std::optional<size_t> axis;
   bool seen = false;
-  const auto visit = [&](const ExprNode& node) {
-    if (seen || node.op != Op::load || node.id != buffer.value) return;
+  visit_loads(block, buffer, [&](const ExprNode& load) {
+    if (!seen) axis = plain_axis(load.args[dim]);
     seen = true;
-    axis = plain_axis(node.args[dim]);
-  };
-  for (const std::vector<Store>* stores : {&block.body, &block.init}) {
-    for (const Store& store : *stores) {
-      for (const Expr& index : store.indices) walk(index, visit);
-      walk(store.value, visit);
-    }
-  }
+  });
   return axis;
 }
 

@@ -106,17 +106,14 @@ void bury(Program& program, BlockId block) {
 }
 
 // All loads of the producer's buffer in `block` have the same indices; null: they do not.
-const std::vector<Expr>* common_indices(const Store& store, BufferId buffer) {
+const std::vector<Expr>* common_indices(const Block& block, BufferId buffer) {
   const std::vector<Expr>* indices = nullptr;
   bool same = true;
-  const auto visit = [&](const ExprNode& node) {
-    if (node.op != Op::load || node.id != buffer.value) return;
-    if (!indices) indices = &node.args;
-    same = same && std::equal(indices->begin(), indices->end(), node.args.begin(), node.args.end(),
+  visit_loads(block, buffer, [&](const ExprNode& load) {
+    if (!indices) indices = &load.args;
+    same = same && std::equal(indices->begin(), indices->end(), load.args.begin(), load.args.end(),
                               [](const Expr& a, const Expr& b) { return equal(a, b); });
-  };
-  for (const Expr& index : store.indices) walk(index, visit);
-  walk(store.value, visit);
+  });
   return same ? indices : nullptr;
 }
 
@@ -124,7 +121,7 @@ const std::vector<Expr>* common_indices(const Store& store, BufferId buffer) {
 Result<void> check_one_to_one(const Program& program, BlockId producer_id, const Block& consumer) {
   const Block& producer = program.blocks[producer_id];
   const BufferId buffer = producer.body[0].buffer;
-  const std::vector<Expr>* indices = common_indices(consumer.body[0], buffer);
+  const std::vector<Expr>* indices = common_indices(consumer, buffer);
   if (!indices)
     return fail("reverse_compute_inline: block '{}' reads '{}' at several indices", consumer.name,
                 program.buffers[buffer].name);
@@ -185,7 +182,7 @@ Block joined(const Block& producer, const Block& consumer) {
   const Store& made = producer.body[0];
   const Store& store = consumer.body[0];
   const std::vector<Expr> axes =
-      axes_from(consumer, *common_indices(store, made.buffer), made.indices);
+      axes_from(consumer, *common_indices(consumer, made.buffer), made.indices);
   const auto rewritten = [&](const Expr& expr) {
     // The load's indices become the producer's own, so that its value stands there as it is.
     return rewrite(substitute_axes(expr, axes), [&](const Expr& node) {

@@ -179,24 +179,40 @@ bool has_predicate(const Block& block, const Affine& form, int64_t bound) {
                      [&](const Predicate& p) { return p.bound <= bound && equal(p.form, form); });
 }
 
-// Whether everything that the nest reads at dimension `dim` keeps within a clip of the writer's
-// tile.
-bool meets_clip(const Nest& nest, BufferId buffer, size_t dim, const Tile& tile,
-                const Tile::Clip& clip, const LoopExtents& extents) {
-  bool met = true;
-  const auto check = [&](const ExprNode& node) {
-    if (node.op != Op::load || node.id != buffer.value) return;
-    const auto form = index_form(nest.block, node.args[dim], extents);
-    const Affine offset = add(clip.base, scale(tile.axes[clip.axis].base, -1));
-    met = met && form && has_predicate(nest.block, add(*form, offset), clip.bound);
-  };
-  for (const std::vector<Store>* stores : {&nest.block.init, &nest.block.body}) {
-    for (const Store& store : *stores) {
-      for (const Expr& index : store.indices) walk(index, check);
-      walk(store.value, check);
-    }
+// Dimensions of `buffer` as spatial axes of the block that writes it, each once and over the whole
+// dimension; nothing for a dimension of extent 1 that is written at a constant.
+std::optional<std::vector<std::optional<size_t>>> axes_of_store(const Program& program,
+                                                                const Block& writer,
+                                                                BufferId buffer) {
+  const auto store = std::find_if(writer.body.begin(), writer.body.end(),
+                                  [&](const Store& row) { return row.buffer == buffer; });
+  if (store == writer.body.end()) return std::nullopt;
+  std::vector<std::optional<size_t>> axes;
+  for (size_t dim = 0; dim < store->indices.size(); ++dim) {
+    const std::optional<size_t> axis = plain_axis(store->indices[dim]);
+    const int64_t size = program.buffers[buffer].shape[dim];
+    const bool fits = axis ? writer.axes[*axis].kind == AxisKind::spatial &&
+                                 writer.axes[*axis].extent == size &&
+                                 std::find(axes.begin(), axes.end(), axis) == axes.end()
+                           : size == 1;
+    if (!fits) return std::nullopt;
+    axes.push_back(axis);
   }
-  return met;
+  return axes;
+}
+
+// Whether what the nest reads at one index was written along `axis`.
+bool index_is_written(const Nest& nest, const Expr& index, const Tile& tile, size_t axis,
+                      int64_t size, const std::vector<LoopId>& fixed, const LoopExtents& extents) {
+  const std::optional<Affine> form = index_form(nest.block, index, extents);
+  const RegionDim read =
+      form ? span_of(*form, fixed, extents) : RegionDim{affine_constant(0), size};
+  if (!covers(tile.axes[axis], read, size, extents)) return false;
+  return std::all_of(tile.clips.begin(), tile.clips.end(), [&](const Tile::Clip& clip) {
+    if (clip.axis != axis) return true;
+    const Affine offset = add(clip.base, scale(tile.axes[axis].base, -1));
+    return form && has_predicate(nest.block, add(*form, offset), clip.bound);
+  });
 }
 
 // Whether `writer` has written all that the nest reads of `buffer` while `fixed` stand still.
@@ -204,32 +220,20 @@ bool has_written(const Program& program, const Block& writer, const Nest& nest, 
                  const std::vector<LoopId>& fixed) {
   const LoopExtents extents = extents_of(program, nest);
   const std::optional<Tile> tile = tile_of(program, writer, fixed, extents);
-  if (!tile) return false;
+  const auto axes = axes_of_store(program, writer, buffer);
+  if (!tile || !axes) return false;
   for (const Predicate& predicate : tile->fixed)
     if (!has_predicate(nest.block, predicate.form, predicate.bound)) return false;
-  const auto store = std::find_if(writer.body.begin(), writer.body.end(),
-                                  [&](const Store& row) { return row.buffer == buffer; });
-  if (store == writer.body.end()) return false;
-  const Region needed = region_of(program, nest.block, buffer, false, fixed, extents);
-  std::vector<size_t> seen;
-  for (size_t dim = 0; dim < needed.size(); ++dim) {
-    const std::optional<size_t> axis = plain_axis(store->indices[dim]);
-    const int64_t size = program.buffers[buffer].shape[dim];
-    if (!axis) {
-      if (size == 1) continue;
-      return false;
-    }
-    if (writer.axes[*axis].kind != AxisKind::spatial || writer.axes[*axis].extent != size ||
-        std::find(seen.begin(), seen.end(), *axis) != seen.end())
-      return false;
-    seen.push_back(*axis);
-    if (!covers(tile->axes[*axis], needed[dim], size, extents)) return false;
-    for (const Tile::Clip& clip : tile->clips)
-      if (clip.axis == *axis && !meets_clip(nest, buffer, dim, *tile, clip, extents)) return false;
-  }
-  return std::all_of(tile->clips.begin(), tile->clips.end(), [&](const Tile::Clip& clip) {
-    return std::find(seen.begin(), seen.end(), clip.axis) != seen.end();
+  for (const Tile::Clip& clip : tile->clips)
+    if (std::find(axes->begin(), axes->end(), clip.axis) == axes->end()) return false;
+  bool written = true;
+  visit_loads(nest.block, buffer, [&](const ExprNode& load) {
+    for (size_t dim = 0; dim < axes->size(); ++dim)
+      if (const std::optional<size_t> axis = (*axes)[dim])
+        written = written && index_is_written(nest, load.args[dim], *tile, *axis,
+                                              program.buffers[buffer].shape[dim], fixed, extents);
   });
+  return written;
 }
 
 }  // namespace
@@ -379,6 +383,19 @@ LoopId vectorized_in(const Program& program, const std::vector<LoopId>& path) {
   for (const LoopId loop : path)
     if (program.loops[loop].kind == LoopKind::vectorized) return loop;
   return {};
+}
+
+void visit_loads(const Block& block, BufferId buffer,
+                 const std::function<void(const ExprNode&)>& visit) {
+  const auto visit_node = [&](const ExprNode& node) {
+    if (node.op == Op::load && node.id == buffer.value) visit(node);
+  };
+  for (const std::vector<Store>* stores : {&block.body, &block.init}) {
+    for (const Store& store : *stores) {
+      for (const Expr& index : store.indices) walk(index, visit_node);
+      walk(store.value, visit_node);
+    }
+  }
 }
 
 std::optional<size_t> plain_axis(const Expr& index) {

@@ -10,6 +10,7 @@
 // is no Tile.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,9 @@ std::vector<LoopId> common_path(const std::vector<LoopId>& a, const std::vector<
 size_t position_in(const Program& program, LoopId loop, BlockId block);
 // The first vectorized loop among `path`; invalid: none.
 LoopId vectorized_in(const Program& program, const std::vector<LoopId>& path);
+// Every load of a buffer in a block, body first.
+void visit_loads(const Block& block, BufferId buffer,
+                 const std::function<void(const ExprNode&)>& visit);
 // Axis number that an index consists of; nullopt: anything else.
 std::optional<size_t> plain_axis(const Expr& index);
 // One loop's tail strategy for the iterations of several.
