@@ -151,27 +151,39 @@ bool in(const std::vector<LoopId>& loops, LoopId loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
-Result<void> check_reduction_order(const Program& program, const Block& block,
-                                   std::span<const LoopId> before, std::span<const LoopId> after) {
+// For two loops that change places. A loop whose value the element says is the same for all terms
+// of the element, and may stand anywhere.
+Result<void> check_exchange(const Program& program, const Block& block,
+                            std::span<const LoopId> loops, LoopId a, LoopId b) {
   const std::vector<LoopId> reduce = loops_of_axes(block, AxisKind::reduce);
   const std::vector<LoopId> spatial = loops_of_axes(block, AxisKind::spatial);
+  std::vector<Affine> element;
+  for (const Axis& axis : block.axes)
+    if (axis.kind == AxisKind::spatial) element.push_back(axis.binding);
+  const bool both_reduce = in(reduce, a) && in(reduce, b);
+  for (const auto& [mixed, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (!in(reduce, mixed) || !in(spatial, mixed)) continue;
+    if (!in(reduce, other) && determines(program, element, loops, std::span(&other, 1))) continue;
+    return fail(
+        "loops {} and {} cannot change places: {} drives both spatial and reduce axes of block {}, "
+        "whose init would no longer come first",
+        program.loops[a].name, program.loops[b].name, program.loops[mixed].name, block.name);
+  }
+  if (both_reduce && !is_order_free(block))
+    return fail(
+        "loops {} and {} cannot change places: the update of block {} is not known to allow its "
+        "terms in any order",
+        program.loops[a].name, program.loops[b].name, block.name);
+  return {};
+}
+
+Result<void> check_reduction_order(const Program& program, const Block& block,
+                                   std::span<const LoopId> before, std::span<const LoopId> after) {
   for (size_t i = 0; i < after.size(); ++i) {
     for (size_t j = i + 1; j < after.size(); ++j) {
       const auto first = std::find(before.begin(), before.end(), after[i]);
       if (first < std::find(before.begin(), before.end(), after[j])) continue;
-      if (!in(reduce, after[i]) || !in(reduce, after[j])) continue;
-      for (const LoopId loop : {after[i], after[j]})
-        if (in(spatial, loop))
-          return fail(
-              "loops {} and {} cannot change places: {} drives both spatial and reduce axes of "
-              "block {}, whose init would no longer come first",
-              program.loops[after[j]].name, program.loops[after[i]].name, program.loops[loop].name,
-              block.name);
-      if (!is_order_free(block))
-        return fail(
-            "loops {} and {} cannot change places: the update of block {} is not known to "
-            "allow its terms in any order",
-            program.loops[after[j]].name, program.loops[after[i]].name, block.name);
+      TRYV(check_exchange(program, block, after, after[j], after[i]));
     }
   }
   return {};

@@ -6,6 +6,12 @@
 #include "ir/verify.h"
 
 namespace hone {
+namespace {
+
+// Of one block; beyond that further splits say nothing new and only take time.
+constexpr size_t kMostLoops = 12;
+
+}  // namespace
 
 RandomSchedule::RandomSchedule(const Program& program, uint64_t seed, Tallies& tallies)
     : schedule_(program, Rng(seed)), rng_(seed ^ 0x5eed), tallies_(tallies) {
@@ -121,7 +127,7 @@ std::vector<LoopVar> RandomSchedule::split_tile(LoopVar loop, int64_t parts) {
 
 void RandomSchedule::split_one() {
   const std::vector<LoopVar> loops = loops_of(any_block());
-  if (loops.empty()) return;
+  if (loops.empty() || loops.size() > kMostLoops) return;
   if (rng_.chance(0.7)) {
     split_tile(pick(loops), rng_.between(2, 3));
     return;
@@ -239,7 +245,9 @@ void RandomSchedule::tile_block() {
   const BlockVar block = any_block();
   const BlockId id = schedule_.id(block);
   std::vector<std::vector<LoopVar>> levels(4);
-  for (const LoopVar loop : loops_of(block)) {
+  const std::vector<LoopVar> loops = loops_of(block);
+  if (loops.size() > kMostLoops / 2) return;
+  for (const LoopVar loop : loops) {
     const Program& program = schedule_.program();
     const Block& row = program.blocks[id];
     const bool reduce = std::any_of(row.axes.begin(), row.axes.end(), [&](const Axis& axis) {
