@@ -76,13 +76,18 @@ Result<void> Emitter::lane_by_lane(BlockId id, const LoopEnvironment& env, Kerne
   ENSURE(lane_loop_.has_value());
   const LoopId loop = *lane_loop_;
   const int lanes = lanes_;
-  const int64_t first = env.binding(loop).low;
+  const Binding chunk = env.binding(loop);
   lane_loop_.reset();
   lanes_ = 1;
   Result<void> done;
   for (int lane = 0; lane < lanes && done; ++lane) {
     LoopEnvironment inner = env;
-    inner.bind_constant(loop, first + lane);
+    if (chunk.var.valid()) {
+      inner.bind(loop, {Binding::Kind::variable, chunk.low + lane, chunk.high - lanes + 1 + lane,
+                        chunk.var, chunk.step, chunk.offset + lane, 1});
+    } else {
+      inner.bind_constant(loop, chunk.offset + lane);
+    }
     done = block(id, inner, out);
   }
   lane_loop_ = loop;
@@ -93,6 +98,7 @@ Result<void> Emitter::lane_by_lane(BlockId id, const LoopEnvironment& env, Kerne
 
 Result<void> Emitter::instance(BlockId id, const LoopEnvironment& env, KernelBody& out) {
   const Block& row = program_.blocks[id];
+  if (only_init_.valid()) return init(id, env, out);
   if (!row.init.empty() && !init_done_.contains(id.value)) {
     Expr first;
     bool never = false;
@@ -242,10 +248,29 @@ Expr Emitter::remember(Expr load, KernelBody& out) {
     if (done.hash == hash && equal(done.load, load))
       return reg_expr(done.reg.value, load->dtype, load->lanes);
   const RegId reg = kernel_.registers.add({"v", load->dtype, load->lanes});
+  known_.resize(static_cast<size_t>(reg.value) + 1);
+  known_.back() = true;
   out.push_back({KernelSet{reg, load}});
   Expr value = reg_expr(reg.value, load->dtype, load->lanes);
   loads_.push_back({hash, std::move(load), reg});
   return value;
+}
+
+// Set once in this straight line, so that what is made of it may be kept as well.
+bool Emitter::is_known(const Expr& expr) const {
+  return expr->op == Op::reg && static_cast<size_t>(expr->id) < known_.size() &&
+         known_[static_cast<size_t>(expr->id)];
+}
+
+Expr Emitter::spread(const Expr& expr, int lanes, KernelBody& out) {
+  if (expr->lanes == lanes) return expr;
+  Expr vector = broadcast_expr(expr, lanes);
+  return is_known(expr) ? remember(std::move(vector), out) : vector;
+}
+
+Expr Emitter::convert(Op op, DType dtype, const Expr& expr, KernelBody& out) {
+  Expr value = cast_expr(op, dtype, expr);
+  return is_known(expr) && value != expr ? remember(std::move(value), out) : value;
 }
 
 Result<Expr> Emitter::load(const Block& row, const ExprNode& node, const LoopEnvironment& env,
@@ -273,13 +298,9 @@ Result<Expr> Emitter::load(const Block& row, const ExprNode& node, const LoopEnv
   Expr value = lanes == 1 ? load_expr(storage.kernel_buffer, buffer.dtype, {index})
                           : vector_load_expr(storage.kernel_buffer, buffer.dtype, lanes, index);
   if (mask_ && lanes > 1) value = with_args(value, {index, mask_});
-  const bool guarded = guarded_;
-  if (is_half(buffer.dtype)) {
-    value = cast_expr(Op::cast, DType::f32, value);
-    return value;
-  }
-  if (guarded || (mask_ && lanes > 1) || !access.loose.empty()) return value;
-  return remember(std::move(value), out);
+  const bool once = guarded_ || (mask_ && lanes > 1) || !access.loose.empty();
+  if (!once) value = remember(std::move(value), out);
+  return is_half(buffer.dtype) ? convert(Op::cast, DType::f32, value, out) : value;
 }
 
 // A comparison of indices that ranges decide.
@@ -353,7 +374,7 @@ Result<Expr> Emitter::translate_operation(const Block& row, const Expr& expr,
     if (!is_half(expr->dtype)) {
       if (expr->op == Op::bitcast && is_half(expr->args[0]->dtype))
         args[0] = cast_expr(Op::cast, expr->args[0]->dtype, args[0]);
-      return cast_expr(expr->op, expr->dtype, args[0]);
+      return convert(expr->op, expr->dtype, args[0], out);
     }
     return cast_expr(Op::cast, DType::f32, cast_expr(expr->op, expr->dtype, args[0]));
   }
@@ -365,13 +386,18 @@ Result<Expr> Emitter::translate_operation(const Block& row, const Expr& expr,
       return decides ? args[i] : args[1 - i];
     }
   }
-  for (Expr& arg : args) arg = widen(arg, lanes);
+  for (Expr& arg : args) arg = spread(arg, lanes, out);
   if (expr->op == Op::fma) return fma_expr(args[0], args[1], args[2]);
-  if (expr->op == Op::add && target_.fma && is_float(args[0]->dtype)) {
-    for (size_t i = 0; i < 2; ++i)
-      if (args[i]->op == Op::mul) return fma_expr(args[i]->args[0], args[i]->args[1], args[1 - i]);
+  return combine(expr->op, args[0], args[1]);
+}
+
+// A multiplication under an addition becomes one fma where the machine has it for the type.
+Expr Emitter::combine(Op op, const Expr& left, const Expr& right) const {
+  if (op == Op::add && target_.fma && left->dtype == DType::f32) {
+    if (left->op == Op::mul) return fma_expr(left->args[0], left->args[1], right);
+    if (right->op == Op::mul) return fma_expr(right->args[0], right->args[1], left);
   }
-  return binary(expr->op, args[0], args[1]);
+  return binary(op, left, right);
 }
 
 }  // namespace hone

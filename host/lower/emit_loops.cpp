@@ -7,6 +7,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostStatements = 60'000;  // of one Kernel: unrolling beyond is refused
+constexpr int64_t kMostChunks = 8;           // of a vector loop written out
 constexpr int64_t kMostPeeled = 2;           // iterations written out behind a loop of full ones
 
 // Digits of `loop` that forms of these blocks use.
@@ -29,9 +30,19 @@ Emitter::Emitter(const Program& program, const Target& target, Kernel& kernel,
 
 Result<void> Emitter::run() { return nodes(program_.body, LoopEnvironment(program_), kernel_.body); }
 
+std::vector<BlockId> Emitter::blocks_in(Node node) const {
+  std::vector<BlockId> blocks = blocks_below(program_, node);
+  if (only_init_.valid()) {
+    const bool inside = std::find(blocks.begin(), blocks.end(), only_init_) != blocks.end();
+    blocks.assign(inside ? 1 : 0, only_init_);
+  }
+  return blocks;
+}
+
 Result<void> Emitter::nodes(const std::vector<Node>& list, LoopEnvironment env, KernelBody& out) {
   if (const auto cut = find_cut(list, env)) return version(list, env, *cut, out);
   for (const Node& node : list) {
+    if (only_init_.valid() && blocks_in(node).empty()) continue;
     if (node.loop.valid()) {
       TRYV(loop(node.loop, env, out));
     } else {
@@ -43,7 +54,10 @@ Result<void> Emitter::nodes(const std::vector<Node>& list, LoopEnvironment env, 
 
 Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
   const Loop& row = program_.loops[id];
-  if (row.extent == 1) {
+  std::vector<BlockId> cleared;
+  if (!only_init_.valid()) cleared = TRY(hoist_inits(id, env, out));
+  const bool once = row.extent == 1 || (only_init_.valid() && drives(only_init_, id, AxisKind::reduce));
+  if (once) {
     LoopEnvironment inner = env;
     inner.bind_constant(id, 0);
     TRYV(iteration(id, inner, out));
@@ -52,10 +66,9 @@ Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
   } else if (row.kind == LoopKind::vectorized) {
     TRYV(vector_loop(id, env, limit_of(id, env).constant, out));
   } else {
-    const bool init_outside = TRY(hoisted_init(id, env, out));
     TRYV(counted_loop(id, env, out));
-    if (init_outside) init_done_.erase(blocks_below(program_, Node{id, {}})[0].value);
   }
+  for (const BlockId block : cleared) init_done_.erase(block.value);
   return {};
 }
 
@@ -67,32 +80,42 @@ Result<void> Emitter::iteration(LoopId id, LoopEnvironment env, KernelBody& out)
   return {};
 }
 
-// A reduction whose whole nest of reduce loops starts here gets its init in front of it.
-Result<bool> Emitter::hoisted_init(LoopId id, LoopEnvironment& env, KernelBody& out) {
-  const std::vector<BlockId> blocks = blocks_below(program_, Node{id, {}});
-  if (blocks.size() != 1) return false;
-  const Block& block = program_.blocks[blocks[0]];
-  if (block.init.empty() || init_done_.contains(blocks[0].value)) return false;
-  for (const Axis& axis : block.axes) {
-    std::vector<LoopId> loops;
-    collect_loops(axis.binding, loops);
-    for (const LoopId used : loops) {
-      const bool outside = env.binding(used).kind != Binding::Kind::unbound;
-      if (outside == (axis.kind == AxisKind::reduce)) return false;
+bool Emitter::drives(BlockId block, LoopId loop, AxisKind kind) const {
+  for (const Axis& axis : program_.blocks[block].axes)
+    if (axis.kind == kind && uses(axis.binding, loop)) return true;
+  return false;
+}
+
+// In front of the outermost loop of a reduction its init runs for all elements that the loop adds to: the
+// same nest without reduce loops. So no test for the first term stands inside. Where one loop drives
+// spatial and reduce axes at once there is no such place, and the test stays with the block.
+Result<std::vector<BlockId>> Emitter::hoist_inits(LoopId id, const LoopEnvironment& env,
+                                                  KernelBody& out) {
+  std::vector<BlockId> cleared;
+  for (const BlockId block : blocks_below(program_, Node{id, {}})) {
+    if (program_.blocks[block].init.empty() || init_done_.contains(block.value)) continue;
+    if (!drives(block, id, AxisKind::reduce)) continue;
+    bool apart = true;
+    for (const LoopId loop : loops_above(program_, Node{{}, block})) {
+      if (!drives(block, loop, AxisKind::reduce)) continue;
+      apart = apart && !drives(block, loop, AxisKind::spatial) &&
+              env.binding(loop).kind == Binding::Kind::unbound;
     }
+    if (!apart) continue;
+    only_init_ = block;
+    LoopEnvironment inner = env;
+    const auto done = loop(id, inner, out);
+    only_init_ = BlockId{};
+    if (!done) return std::unexpected(done.error());
+    init_done_.insert(block.value);
+    cleared.push_back(block);
   }
-  for (const Predicate& predicate : block.predicates) {
-    const Interval range = env.range(predicate.form);
-    if (range.low < 0 || range.high >= predicate.bound) return false;
-  }
-  TRYV(init(blocks[0], env, out));
-  init_done_.insert(blocks[0].value);
-  return true;
+  return cleared;
 }
 
 void Emitter::bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody& out) {
   std::vector<std::pair<int64_t, int64_t>> digits;
-  for (const BlockId block_id : blocks_below(program_, Node{id, {}})) {
+  for (const BlockId block_id : blocks_in(Node{id, {}})) {
     const Block& row = program_.blocks[block_id];
     for (const Axis& axis : row.axes) collect_digits(axis.binding, id, digits);
     for (const Predicate& predicate : row.predicates) collect_digits(predicate.form, id, digits);
@@ -183,30 +206,64 @@ int Emitter::lanes_for(LoopId id) const {
   return std::max(1, lanes);
 }
 
+bool Emitter::touches_registers(LoopId id) const {
+  for (const BlockId block : blocks_below(program_, Node{id, {}}))
+    for (const std::vector<BufferId>& buffers :
+         {reads_of(program_.blocks[block]), writes_of(program_.blocks[block])})
+      for (const BufferId buffer : buffers)
+        if (storage_[static_cast<size_t>(buffer.value)].in_registers) return true;
+  return false;
+}
+
+// Chunks of native width, in a loop where there are many, then ever smaller powers of two.
 Result<void> Emitter::vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
   if (lane_loop_) return unrolled_loop(id, env, limit, out);  // vectors have one dimension
+  if (TRY(vector_reduction(id, env, limit, out))) return {};
   const int native = lanes_for(id);
-  for (int64_t at = 0; at < limit;) {
+  int64_t at = 0;
+  if (limit / native > kMostChunks && !touches_registers(id)) {
+    const int64_t chunks = limit / native;
+    KernelFor statement;
+    statement.var = kernel_.vars.add(program_.loops[id].name);
+    statement.begin = index_constant(0);
+    statement.end = index_constant(chunks);
+    at = chunks * native;
+    LoopEnvironment inner = env;
+    inner.bind(id, {native > 1 ? Binding::Kind::lanes : Binding::Kind::variable, 0, at - 1,
+                    statement.var, native, 0, native});
+    forget_loads();
+    TRYV(vector_iteration(id, inner, native, statement.body));
+    forget_loads();
+    if (!statement.body.empty()) out.push_back({std::move(statement)});
+  }
+  while (at < limit) {
     int lanes = native;
     while (lanes > limit - at) lanes /= 2;
     LoopEnvironment inner = env;
     if (lanes > 1) {
       inner.bind_lanes(id, at, lanes);
-      lane_loop_ = id;
-      lanes_ = lanes;
     } else {
       inner.bind_constant(id, at);
     }
-    const auto done = iteration(id, inner, out);
-    lane_loop_.reset();
-    lanes_ = 1;
-    if (!done) return done;
+    TRYV(vector_iteration(id, inner, lanes, out));
     at += lanes;
     if (++statements_ > kMostStatements)
       return fail("loop '{}': vectors give more than {} statements", program_.loops[id].name,
                   kMostStatements);
   }
   return {};
+}
+
+Result<void> Emitter::vector_iteration(LoopId id, const LoopEnvironment& env, int lanes,
+                                       KernelBody& out) {
+  if (lanes > 1) {
+    lane_loop_ = id;
+    lanes_ = lanes;
+  }
+  const auto done = iteration(id, env, out);
+  lane_loop_.reset();
+  lanes_ = 1;
+  return done;
 }
 
 }  // namespace hone

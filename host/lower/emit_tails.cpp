@@ -88,7 +88,7 @@ bool Emitter::is_cut_again(const std::vector<Node>& list, const Predicate& predi
   std::vector<LoopId> loops;
   collect_loops(tile, loops);
   for (const Node& node : list)
-    for (const BlockId id : blocks_below(program_, node))
+    for (const BlockId id : blocks_in(node))
       for (const Predicate& other : program_.blocks[id].predicates) {
         if (equal(other.form, predicate.form)) continue;
         for (const LoopId loop : loops)
@@ -99,7 +99,7 @@ bool Emitter::is_cut_again(const std::vector<Node>& list, const Predicate& predi
 
 std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const {
   for (const Node& node : list) {
-    for (const BlockId id : blocks_below(program_, node)) {
+    for (const BlockId id : blocks_in(node)) {
       for (const Predicate& predicate : program_.blocks[id].predicates) {
         const Resolved resolved = env.resolve(predicate.form);
         if (resolved.range.low >= 0 && resolved.range.high < predicate.bound) continue;
@@ -207,7 +207,7 @@ Result<void> Emitter::check_shift(const std::vector<Node>& list, const LoopEnvir
                        [&](LoopId loop) { return uses(form, loop); });
   };
   for (const Node& node : list) {
-    for (const BlockId id : blocks_below(program_, node)) {
+    for (const BlockId id : blocks_in(node)) {
       const Block& row = program_.blocks[id];
       bool writes_cut_tile = false;
       for (const Axis& axis : row.axes) {
@@ -261,7 +261,7 @@ Result<void> Emitter::shifted(const std::vector<Node>& list, LoopEnvironment env
 Emitter::Limit Emitter::limit_of(LoopId id, const LoopEnvironment& env) const {
   const int64_t extent = program_.loops[id].extent;
   std::optional<Limit> common;
-  for (const BlockId block_id : blocks_below(program_, Node{id, {}})) {
+  for (const BlockId block_id : blocks_in(Node{id, {}})) {
     Limit own{extent, nullptr};
     for (const Predicate& predicate : program_.blocks[block_id].predicates) {
       Affine rest;
@@ -302,7 +302,7 @@ Emitter::Limit Emitter::limit_of(LoopId id, const LoopEnvironment& env) const {
 std::optional<int64_t> Emitter::full_iterations(LoopId id, const LoopEnvironment& env,
                                                 int64_t limit) const {
   std::optional<int64_t> full;
-  for (const BlockId block_id : blocks_below(program_, Node{id, {}})) {
+  for (const BlockId block_id : blocks_in(Node{id, {}})) {
     for (const Predicate& predicate : program_.blocks[block_id].predicates) {
       Affine rest;
       const auto scale = plain_scale(predicate.form, id, rest);

@@ -57,7 +57,11 @@ class Emitter {
   Result<void> vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out);
   Result<void> iteration(LoopId id, LoopEnvironment env, KernelBody& out);
   void bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody& out);
-  Result<bool> hoisted_init(LoopId id, LoopEnvironment& env, KernelBody& out);
+  Result<void> vector_iteration(LoopId id, const LoopEnvironment& env, int lanes, KernelBody& out);
+  bool touches_registers(LoopId id) const;
+  std::vector<BlockId> blocks_in(Node node) const;  // those below it that are to be written now
+  bool drives(BlockId block, LoopId loop, AxisKind kind) const;
+  Result<std::vector<BlockId>> hoist_inits(LoopId id, const LoopEnvironment& env, KernelBody& out);
   int lanes_for(LoopId id) const;
 
   // -- tails (emit_tails.cpp)
@@ -101,6 +105,20 @@ class Emitter {
   Expr remember(Expr load, KernelBody& out);
   void forget_loads() { loads_.clear(); }
 
+  bool is_known(const Expr& expr) const;
+  Expr spread(const Expr& expr, int lanes, KernelBody& out);  // a scalar in all lanes
+  Expr convert(Op op, DType dtype, const Expr& expr, KernelBody& out);
+  Expr combine(Op op, const Expr& left, const Expr& right) const;
+
+  // -- reductions over lanes (emit_reductions.cpp)
+  struct Sum {  // buffer[…] = op(buffer[…], term), with no other load of the buffer
+    Op op;
+    Expr self;
+    Expr term;
+  };
+  std::optional<Sum> sum_over(LoopId id, BlockId block) const;
+  Result<bool> vector_reduction(LoopId id, const LoopEnvironment& env, int64_t limit, KernelBody& out);
+
   // -- register tiles (register_tiles.cpp)
   Result<RegId> tile_register(BufferId buffer, int64_t start, int lanes, bool write);
   Result<Expr> read_tile(BufferId buffer, int64_t start, int lanes);
@@ -124,6 +142,8 @@ class Emitter {
   std::vector<DoneLoad> loads_;  // in this straight line
   std::set<uint64_t> given_up_;    // predicates that versioning could not decide
   std::set<int32_t> init_done_;    // blocks whose init stands outside already
+  BlockId only_init_;              // valid: only the init of this block is written
+  std::vector<bool> known_;        // registers that remember() made
   bool in_parallel_ = false;
   Lanes lane_loop_;                // the vectorised loop that is bound to lanes
   int lanes_ = 1;

@@ -63,16 +63,15 @@ std::optional<int64_t> multiple_of(const Affine& form, const Affine& part, Affin
 }
 
 void LoopEnvironment::bind_constant(LoopId loop, int64_t value) {
-  bindings_[static_cast<size_t>(loop.value)] = {Binding::Kind::constant, value, value, {}, 1};
+  bind(loop, {Binding::Kind::constant, value, value, {}, 1, value, 1});
 }
 
 void LoopEnvironment::bind_variable(LoopId loop, VarId var, Interval range) {
-  bindings_[static_cast<size_t>(loop.value)] = {Binding::Kind::variable, range.low, range.high, var, 1};
+  bind(loop, {Binding::Kind::variable, range.low, range.high, var, 1, 0, 1});
 }
 
 void LoopEnvironment::bind_lanes(LoopId loop, int64_t first, int lanes) {
-  bindings_[static_cast<size_t>(loop.value)] = {Binding::Kind::lanes, first, first + lanes - 1, {},
-                                                lanes};
+  bind(loop, {Binding::Kind::lanes, first, first + lanes - 1, {}, 1, first, lanes});
 }
 
 void LoopEnvironment::add_digit(LoopId loop, int64_t div, int64_t mod, VarId var) {
@@ -123,14 +122,25 @@ Interval LoopEnvironment::source_interval(const AffineTerm& term) const {
 
 Expr LoopEnvironment::digit_value(const AffineTerm& term) const {
   if (term.inner) return digit_expr(scalar(resolve(*term.inner)), term);
-  for (const Digit& digit : digits_)
+  for (const Digit& digit : digits_)  // of loops with step 1 and offset 0
     if (digit.loop == term.loop && digit.div == term.div && digit.mod == term.mod)
       return var_expr(digit.var.value);
-  return digit_expr(var_expr(binding(term.loop).var.value), term);
+  const Binding& at = binding(term.loop);
+  Expr value = binary(Op::mul, var_expr(at.var.value), index_constant(at.step));
+  return digit_expr(binary(Op::add, value, index_constant(at.offset)), term);
 }
 
 // Values at each lane: a straight line gives a stride, anything else bends.
 void LoopEnvironment::add_lane_term(const AffineTerm& term, Resolved& result) const {
+  if (!term.inner && binding(term.loop).var.valid()) {
+    const Binding& at = binding(term.loop);
+    result.lanes_bend = result.lanes_bend || term.div != 1 || term.mod != 0;
+    result.terms.push_back({var_expr(at.var.value), term.scale * at.step});
+    result.constant += term.scale * at.offset;
+    result.lane_stride += term.scale;
+    add_to(result.range, digit_interval({at.low, at.high}, term), term.scale);
+    return;
+  }
   if (term.inner) {
     const Resolved source = resolve(*term.inner);
     if (!source.terms.empty() || source.lanes_bend) {
@@ -150,7 +160,7 @@ void LoopEnvironment::add_lane_term(const AffineTerm& term, Resolved& result) co
     collect_loops(*term.inner, loops);
     for (const LoopId loop : loops) lanes = std::max(lanes, binding(loop).lanes);
   } else {
-    first = binding(term.loop).low;
+    first = binding(term.loop).offset;
     lanes = binding(term.loop).lanes;
   }
   const int64_t start = digit_of(first, term);
@@ -179,6 +189,12 @@ void LoopEnvironment::add_term(const AffineTerm& term, Resolved& result) const {
   if (uses_lanes(single)) return add_lane_term(term, result);
   add_to(result.range, interval, term.scale);
   if (has_unbound(single)) return;  // counts in the range only
+  if (!term.inner && term.div == 1 && term.mod == 0) {
+    const Binding& at = binding(term.loop);
+    result.terms.push_back({var_expr(at.var.value), term.scale * at.step});
+    result.constant += term.scale * at.offset;
+    return;
+  }
   result.terms.push_back({digit_value(term), term.scale});
 }
 

@@ -17,13 +17,15 @@ struct Binding {
   enum class Kind : uint8_t {
     unbound,   // the point is outside the loop
     constant,  // unrolled: one known iteration
-    variable,  // a Kernel variable in [low, high]
-    lanes,     // `lanes` iterations at once, from `low` on
+    variable,  // var * step + offset
+    lanes,     // `lanes` iterations at once, the first of them var * step + offset
   };
   Kind kind = Kind::unbound;
-  int64_t low = 0;
+  int64_t low = 0;   // bounds of the iteration, all lanes included
   int64_t high = 0;
-  VarId var;
+  VarId var;         // invalid: only the offset counts
+  int64_t step = 1;
+  int64_t offset = 0;
   int lanes = 1;
 };
 
@@ -63,6 +65,7 @@ class LoopEnvironment {
   void bind_constant(LoopId loop, int64_t value);
   void bind_variable(LoopId loop, VarId var, Interval range);
   void bind_lanes(LoopId loop, int64_t first, int lanes);
+  void bind(LoopId loop, const Binding& binding) { bindings_[static_cast<size_t>(loop.value)] = binding; }
   void add_fact(Fact fact) { facts_.push_back(std::move(fact)); }
   // A variable that holds (loop / div) mod `mod`, bound where the loop is.
   void add_digit(LoopId loop, int64_t div, int64_t mod, VarId var);
