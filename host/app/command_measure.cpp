@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/existing.h"
 #include "app/selection.h"
+#include "base/hash.h"
 #include "ir/text.h"
 #include "measure/build.h"
 #include "measure/runner.h"

@@ -52,7 +52,7 @@ Result<std::string> show_program(const Subject& subject, const Options&) {
 }
 
 Result<std::string> show_space(const Subject& subject, const Options&) {
-  const Space space = TRY(generate_space(subject.task.program, subject.target));
+  const DesignSpace space = TRY(generate_space(subject.task.program, subject.target));
   std::string text;
   for (const RuleLogEntry& entry : space.log)
     text += fmt::format("{:<12} {:<16} {}{}: {}\n", entry.rule, entry.block,
@@ -101,13 +101,13 @@ Result<std::string> show_c(const Subject& subject, const Options&) {
   return TRY(c_source(TRY(lowered(subject)), entry_of(subject))).text;
 }
 
-struct Stage {
+struct ShownStage {
   const char* name;
   const char* help;
   Result<std::string> (*show)(const Subject&, const Options&);
 };
 
-constexpr std::array<Stage, 8> kStages = {{
+constexpr std::array<ShownStage, 8> kStages = {{
     {"graph", "the checked computation, in the text language", show_graph},
     {"program", "naive loops and blocks", show_program},
     {"space", "what each rule did, and the skeletons", show_space},
@@ -124,7 +124,7 @@ constexpr std::array<Stage, 8> kStages = {{
 CommandRun declare_show(CLI::App& command) {
   auto options = std::make_shared<Options>();
   command.require_subcommand(1);
-  for (const Stage& stage : kStages) {
+  for (const ShownStage& stage : kStages) {
     CLI::App* sub = command.add_subcommand(stage.name, stage.help);
     add_workload_options(*sub, options->selection);
     add_target_option(*sub, options->selection);
@@ -140,7 +140,7 @@ CommandRun declare_show(CLI::App& command) {
     subject.task = TRY(select_task(options->selection));
     subject.target = TRY(find_target(installation.targets_folder, options->selection.target));
     subject.trace = TRY(select_trace(options->selection, subject.task, subject.target));
-    for (const Stage& stage : kStages)
+    for (const ShownStage& stage : kStages)
       if (options->stage == stage.name)
         fmt::print("{}", TRY(stage.show(subject, *options)));
     return {};

@@ -54,7 +54,7 @@ Result<Task> select_task(const Selection& selection) {
 namespace {
 
 Result<Trace> skeleton_trace(const Selection& selection, const Task& task, const Target& target) {
-  const Space space = TRY(generate_space(task.program, target));
+  const DesignSpace space = TRY(generate_space(task.program, target));
   const int64_t count = static_cast<int64_t>(space.skeletons.size());
   if (selection.skeleton >= count)
     return fail("the space of '{}' has skeletons 0 to {}, not {}", task.name, count - 1,

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
+
 namespace hone {
 namespace {
 
@@ -66,6 +68,8 @@ std::vector<double> from_json_values(const Json& json) {
 }
 
 }  // namespace
+
+uint64_t input_seed(const TaskData& task, size_t buffer) { return hash_combine(task.seed, buffer); }
 
 Result<void> compare(const Answer& got, const Answer& want, const TaskData& task) {
   size_t output = 0;

@@ -38,6 +38,9 @@ struct TaskData {
   double of_largest = 0;
 };
 
+// Each input has a seed of its own.
+uint64_t input_seed(const TaskData& task, size_t buffer);
+
 struct OutputAnswer {
   uint64_t hash = 0;                // exact
   std::vector<double> samples;      // tolerant: values at evenly spread elements

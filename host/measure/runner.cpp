@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/hash.h"
 #include "device/device_url.h"
 #include "device/session.h"
 
@@ -24,7 +23,7 @@ std::vector<BufferSpec> to_specs(const TaskData& task) {
     spec.bytes = buffer.elements * bytes_of(buffer.dtype);
     spec.dtype = static_cast<uint8_t>(buffer.dtype);
     spec.output = buffer.is_output;
-    spec.fill = {hash_combine(task.seed, specs.size()), static_cast<int32_t>(buffer.low),
+    spec.fill = {input_seed(task, specs.size()), static_cast<int32_t>(buffer.low),
                  static_cast<int32_t>(buffer.high), 0};
     specs.push_back(spec);
   }

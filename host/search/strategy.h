@@ -30,7 +30,7 @@ struct Candidate {
 // What a strategy works on; outlives it.
 struct SearchProblem {
   const Program* program = nullptr;
-  const Space* space = nullptr;
+  const DesignSpace* space = nullptr;
   uint64_t seed = 0;
   // Refuses a scheduled Program before it is built: constraints of the target, and what lowering says.
   // It also refuses what it accepted before in another guise (the same Kernel).

@@ -149,6 +149,14 @@ std::vector<BufferId> packable_operands(const Program&, const Block& block) {
   return operands;
 }
 
+TileOptions tile_of(int64_t parts, int64_t max, int64_t multiple_of) {
+  TileOptions options;
+  options.parts = parts;
+  options.max = max;
+  options.multiple_of = multiple_of;
+  return options;
+}
+
 int64_t accumulator_registers(const Target& target, DType dtype) {
   if (target.lanes(dtype) > 1) return std::max(1, target.vector_registers - 3);
   const int registers = is_float(dtype) && target.float_registers > 0 ? target.float_registers

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "schedule/schedule.h"
 #include "target/target.h"
 
 namespace hone {
@@ -43,6 +44,8 @@ std::optional<size_t> contiguous_axis(const Block& block);
 // Operands (buffers that `block` reads) whose elements do not depend on all large spatial axes and are
 // read along the contiguous axis: packing them into panels makes their reads consecutive.
 std::vector<BufferId> packable_operands(const Program& program, const Block& block);
+
+TileOptions tile_of(int64_t parts, int64_t max, int64_t multiple_of);
 
 // Accumulators of `dtype` that a register tile may use on this target, leaving room for operands.
 int64_t accumulator_registers(const Target& target, DType dtype);

@@ -39,7 +39,7 @@ std::vector<std::string> block_names(const Program& program, RuleStage stage) {
 // the rules and blocks that are left.
 class Visit {
  public:
-  Visit(const std::vector<const Rule*>& rules, RuleStage stage, const Target& target, Space& space)
+  Visit(const std::vector<const Rule*>& rules, RuleStage stage, const Target& target, DesignSpace& space)
       : rules_(rules), stage_(stage), target_(target), space_(space) {}
 
   Result<void> run(const Schedule& schedule, std::vector<Schedule>& finished) {
@@ -83,15 +83,15 @@ class Visit {
   const std::vector<const Rule*>& rules_;
   RuleStage stage_;
   const Target& target_;
-  Space& space_;
+  DesignSpace& space_;
 };
 
 }  // namespace
 
-Result<Space> generate_space(const Program& program, const Target& target) {
+Result<DesignSpace> generate_space(const Program& program, const Target& target) {
   const std::vector<const Rule*> rules = TRY(rules_of(target));
-  Space space;
-  std::vector<Schedule> schedules = {Schedule(program)};
+  DesignSpace space;
+  std::vector<Schedule> schedules = {Schedule(program, Rng(0))};
   for (const RuleStage stage : {RuleStage::structure, RuleStage::loops}) {
     std::vector<Schedule> finished;
     for (const Schedule& schedule : schedules)

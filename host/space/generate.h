@@ -21,11 +21,11 @@ struct RuleLogEntry {
   size_t results = 0;
 };
 
-struct Space {
+struct DesignSpace {
   std::vector<Trace> skeletons;  // open, without duplicates; at least one
   std::vector<RuleLogEntry> log;  // every answer of every rule
 };
 
-Result<Space> generate_space(const Program& program, const Target& target);
+Result<DesignSpace> generate_space(const Program& program, const Target& target);
 
 }  // namespace hone

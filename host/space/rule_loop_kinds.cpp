@@ -27,9 +27,8 @@ bool has_kind_above(const Program& program, BlockId block) {
 Result<LoopVar> vectorize_part(Schedule& s, LoopVar loop, int64_t extent, int64_t lanes) {
   const int64_t multiple = extent >= lanes ? lanes : 1;
   const std::vector<IntVar> sizes =
-      TRY(s.sample_tile(loop, 2, kWidestVectors * lanes, multiple));
-  const std::vector<IntParam> factors(sizes.begin(), sizes.end());
-  const std::vector<LoopVar> parts = TRY(s.split(loop, factors, Tail::peel));
+      TRY(s.sample_tile(loop, tile_of(2, kWidestVectors * lanes, multiple)));
+    const std::vector<LoopVar> parts = TRY(s.split(loop, params(sizes), Tail::peel));
   TRYV(s.vectorize(parts[1]));
   return parts[0];
 }

@@ -111,13 +111,12 @@ class Tiling {
       const int64_t most = is_vector ? kWidestTileVectors * lanes : kTallestTile;
       std::vector<IntVar> sizes;
       if (is_tiled) {
-        sizes = TRY(s_.sample_tile(loops[i], 3, most, multiple));
+        sizes = TRY(s_.sample_tile(loops[i], tile_of(3, most, multiple)));
       } else {
-        sizes = TRY(s_.sample_tile(loops[i], 2, 0, 1));
+        sizes = TRY(s_.sample_tile(loops[i], tile_of(2, 0, 1)));
       }
       const IntVar tail = TRY(s_.sample_categorical(tails(), {}));
-      const std::vector<IntParam> factors(sizes.begin(), sizes.end());
-      const std::vector<LoopVar> parts = TRY(s_.split(loops[i], factors, TailParam(tail)));
+            const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), TailParam(tail)));
       if (is_vector) {
         vector_parts = parts;
         continue;
@@ -162,9 +161,8 @@ class Tiling {
         reduce_.push_back(loops[i]);
         continue;
       }
-      const std::vector<IntVar> sizes = TRY(s_.sample_exact_tile(loops[i], 2, kLongestUnroll, 1));
-      const std::vector<IntParam> factors(sizes.begin(), sizes.end());
-      const std::vector<LoopVar> parts = TRY(s_.split(loops[i], factors, Tail::exact));
+      const std::vector<IntVar> sizes = TRY(s_.sample_exact_tile(loops[i], tile_of(2, kLongestUnroll, 1)));
+            const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), Tail::exact));
       reduce_.push_back(parts[0]);
       unrolled_ = parts[1];
     }

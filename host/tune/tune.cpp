@@ -90,7 +90,7 @@ class TaskRun {
   TaskKey key_;
   TaskData data_;
   Answer answer_;
-  Space space_;
+  DesignSpace space_;
   std::vector<std::string> skeleton_texts_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<BuildPool> pool_;
