@@ -94,7 +94,7 @@ class Checker {
                              is_word ? "a word of the language" : "not a word"));
   }
 
-  BufferId add_tensor(const Statement& statement, const SyntaxName& name, Tensor tensor) {
+  BufferId add_tensor(const Statement& statement, const SyntaxName& name, GraphTensor tensor) {
     const BufferId id = graph_.tensors.add(std::move(tensor));
     declared_.push_back({&statement, name.place});
     is_read_.push_back(false);
@@ -117,7 +117,7 @@ class Checker {
                         i < statement.shape_places.size() ? statement.shape_places[i] : Place{},
                         statement.shape[i]));
     TRYV(check_size(statement, statement.names[0].text, statement.shape));
-    Tensor tensor{.name = statement.names[0].text, .dtype = statement.dtype};
+    GraphTensor tensor{.name = statement.names[0].text, .dtype = statement.dtype};
     tensor.shape = statement.shape;
     tensor.role = statement.kind == StatementKind::input ? TensorRole::input : TensorRole::param;
     add_tensor(statement, statement.names[0], std::move(tensor));
@@ -311,7 +311,7 @@ class Checker {
 
   BufferId add_result(const Statement& statement, size_t number, DType dtype,
                       const std::vector<int64_t>& shape) {
-    Tensor tensor{.name = statement.names[number].text, .dtype = dtype};
+    GraphTensor tensor{.name = statement.names[number].text, .dtype = dtype};
     tensor.shape = shape;
     tensor.output = statement.output;
     tensor.stage = static_cast<int>(graph_.stages.size());
@@ -353,7 +353,7 @@ class Checker {
           statements_.back(), statements_.back().place,
           "nothing is an output: write 'output' before the statement that gives the result");
     for (int32_t i = 0; i < graph_.tensors.size(); ++i) {
-      const Tensor& tensor = graph_.tensors[BufferId{i}];
+      const GraphTensor& tensor = graph_.tensors[BufferId{i}];
       const size_t row = static_cast<size_t>(i);
       if (tensor.output || is_read_[row]) continue;
       constexpr std::array<std::string_view, 3> kRoles = {"input", "param", "tensor"};

@@ -163,7 +163,7 @@ class ValueFlow {
   }
 
   void check_read(const Expr& load, const RangeScope& scope) {
-    const Tensor& tensor = graph_.tensors[BufferId{load->id}];
+    const GraphTensor& tensor = graph_.tensors[BufferId{load->id}];
     for (size_t i = 0; i < load->args.size(); ++i) {
       const double last = static_cast<double>(tensor.shape[i] - 1);
       if (!scope.range(load->args[i]).is_within({0, last})) stray_read_ = BufferId{load->id};
@@ -193,7 +193,7 @@ Range fill_range(DType dtype, const Level& level) {
 
 std::vector<Range> ranges_at(const Graph& graph, const Level& level) {
   std::vector<Range> ranges;
-  for (const Tensor& tensor : graph.tensors) ranges.push_back(fill_range(tensor.dtype, level));
+  for (const GraphTensor& tensor : graph.tensors) ranges.push_back(fill_range(tensor.dtype, level));
   return ranges;
 }
 
@@ -273,7 +273,7 @@ Tolerance tolerance_of(const Graph& graph, const ValueFlow& flow) {
   const double root = std::sqrt(terms);
   Tolerance tolerance{epsilon * (16 + 4 * root), epsilon * (4 + root / 4), 0};
   for (int32_t i = 0; i < graph.tensors.size(); ++i) {
-    const Tensor& tensor = graph.tensors[BufferId{i}];
+    const GraphTensor& tensor = graph.tensors[BufferId{i}];
     if (tensor.output && is_integer(tensor.dtype) && !flow[BufferId{i}].exact)
       tolerance.absolute = 1;
   }
@@ -297,7 +297,7 @@ Result<AnswerCheck> plan_answer_check(const Graph& graph) {
   AnswerCheck check;
   check.exact = true;
   for (int32_t i = 0; i < graph.tensors.size(); ++i) {
-    const Tensor& tensor = graph.tensors[BufferId{i}];
+    const GraphTensor& tensor = graph.tensors[BufferId{i}];
     const Range& range = best[static_cast<size_t>(i)];
     if (tensor.role != TensorRole::computed)
       check.fills.push_back(

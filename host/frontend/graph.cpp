@@ -164,7 +164,7 @@ int64_t Stage::extent_of(int32_t axis) const {
 std::string print(const Graph& graph) {
   std::string text;
   for (int32_t i = 0; i < graph.tensors.size(); ++i) {
-    const Tensor& tensor = graph.tensors[BufferId{i}];
+    const GraphTensor& tensor = graph.tensors[BufferId{i}];
     if (tensor.role != TensorRole::computed) {
       text += fmt::format("{} {}: {}[{}]\n", tensor.role == TensorRole::input ? "input" : "param",
                           tensor.name, to_string(tensor.dtype), fmt::join(tensor.shape, ", "));

@@ -28,7 +28,7 @@ namespace hone {
 
 enum class TensorRole : uint8_t { input, param, computed };
 
-struct Tensor {
+struct GraphTensor {
   std::string name{};
   DType dtype = DType::f32;
   std::vector<int64_t> shape{};
@@ -55,7 +55,7 @@ struct Stage {
 };
 
 struct Graph {
-  Table<BufferId, Tensor> tensors;
+  Table<BufferId, GraphTensor> tensors;
   std::vector<Stage> stages;  // each reads only what stands before it
 };
 

@@ -78,7 +78,7 @@ std::vector<Expr> updated_values(const Stage& stage, const std::vector<Expr>& so
   return {};
 }
 
-Buffer buffer_of(const Tensor& tensor) {
+Buffer buffer_of(const GraphTensor& tensor) {
   Buffer buffer;
   buffer.name = tensor.name;
   buffer.dtype = tensor.dtype;
@@ -135,7 +135,7 @@ void add_stage(Program& program, const Graph& graph, const Stage& stage) {
 Program to_program(const Graph& graph, const std::string& name) {
   Program program;
   program.name = name;
-  for (const Tensor& tensor : graph.tensors) program.buffers.add(buffer_of(tensor));
+  for (const GraphTensor& tensor : graph.tensors) program.buffers.add(buffer_of(tensor));
   for (const Stage& stage : graph.stages) add_stage(program, graph, stage);
   return program;
 }

@@ -198,7 +198,7 @@ Result<Expr> ExpressionChecker::name(const Syntax& syntax) {
 Result<Expr> ExpressionChecker::load(const Syntax& syntax) {
   const auto found = names_.tensors.find(syntax->text);
   ENSURE(found != names_.tensors.end(), "check_tensors() comes first");
-  const Tensor& tensor = names_.graph.tensors[found->second];
+  const GraphTensor& tensor = names_.graph.tensors[found->second];
   if (syntax->args.size() != tensor.shape.size())
     return error(syntax,
                  fmt::format("'{}' has {} {}, found {} {}", tensor.name, tensor.shape.size(),
@@ -210,7 +210,8 @@ Result<Expr> ExpressionChecker::load(const Syntax& syntax) {
   return load_expr(found->second, tensor.dtype, std::move(indices));
 }
 
-Result<Expr> ExpressionChecker::index(const Syntax& syntax, const Tensor& tensor, size_t position) {
+Result<Expr> ExpressionChecker::index(const Syntax& syntax, const GraphTensor& tensor,
+                                      size_t position) {
   const Syntax& arg = syntax->args[position];
   const auto own = type_of(arg);
   const Expr plain = TRY(converted(arg, own ? own : DType::i64));

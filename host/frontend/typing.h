@@ -52,7 +52,7 @@ class ExpressionChecker {
   Result<Expr> number(const Syntax& syntax, std::optional<DType> wanted) const;
   Result<Expr> name(const Syntax& syntax);
   Result<Expr> load(const Syntax& syntax);
-  Result<Expr> index(const Syntax& syntax, const Tensor& tensor, size_t position);
+  Result<Expr> index(const Syntax& syntax, const GraphTensor& tensor, size_t position);
   Result<Expr> call(const Syntax& syntax, std::optional<DType> wanted);
   Result<Expr> cast(const Syntax& syntax, const CastFunction& cast);
   Result<Expr> prefix(const Syntax& syntax, std::optional<DType> wanted);

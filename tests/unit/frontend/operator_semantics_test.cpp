@@ -44,7 +44,7 @@ Run run(const std::vector<OperatorCall>& chain, int64_t most) {
 }
 
 DType result_type(const Run& run) {
-  for (const Tensor& tensor : run.graph.tensors)
+  for (const GraphTensor& tensor : run.graph.tensors)
     if (tensor.output) return tensor.dtype;
   return DType::f32;
 }

@@ -189,7 +189,7 @@ TEST_CASE("what prints parses to the same expression") {
     Graph graph;
     for (const auto& [name, dtype] : {std::pair{"A", DType::f32}, std::pair{"B", DType::f32},
                                       std::pair{"I", DType::i32}, std::pair{"J", DType::i32}}) {
-      Tensor tensor;
+      GraphTensor tensor;
       tensor.name = name;
       tensor.dtype = dtype;
       tensor.shape = {7};
@@ -212,7 +212,7 @@ TEST_CASE("what prints parses to the same expression") {
     if (has_nan) continue;
     ++printed;
     for (const Expr& value : {first, all}) {
-      Tensor tensor;
+      GraphTensor tensor;
       tensor.name = graph.stages.empty() ? "Y" : "Z";
       tensor.shape = {7};
       tensor.output = true;
