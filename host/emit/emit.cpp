@@ -2,6 +2,7 @@
 #include "emit/emit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "base/hash.h"
@@ -118,7 +119,7 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
     const Trace skeleton = TRY(parse_trace(trial.skeleton, "the record's trace"));
     const Decisions decisions = TRY(parse_decisions(trial.decisions, "the record's decisions"));
     row.trace = print(close(skeleton, decisions));
-    program = TRY(replay(task.program, skeleton, decisions)).program;
+    program = TRY(replay(task.program, skeleton, decisions));
   }
   const Kernel kernel = TRY(lower(program, request_.target, {}));
   ENSURE(kernel.buffers.size() >= static_cast<int32_t>(row.arguments.size()));
@@ -140,7 +141,7 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
   row.kernel_source = TRY(c_source(kernel, options)).text;
   row.text_bytes = object.text_bytes + front.text_bytes;
   row.rodata_bytes = object.rodata_bytes + front.rodata_bytes;
-  row.stack_bytes = object.stack_bytes + front.stack_bytes;
+  row.stack_bytes = TRY(frames_of(object.bytes)) + TRY(frames_of(front.bytes));
   row.object_hash =
       hash_bytes({reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()});
   if (row.record && row.record->trial.outcome.text_bytes != object.text_bytes)
@@ -162,6 +163,14 @@ Result<void> LibraryWriter::add_golden(const Task& task, LibraryTask& row) {
       std::ranges::count(row.arguments, BufferKind::output, &LibraryArgument::kind));
   ENSURE(row.golden.outputs.size() == outputs &&
          row.golden.inputs.size() == row.arguments.size() - outputs);
+  for (size_t i = 0; i < outputs; ++i) {
+    const LibraryArgument& output = row.arguments[row.golden.inputs.size() + i];
+    if (row.exact || !is_float(output.dtype)) continue;
+    if (std::ranges::none_of(row.golden.outputs[i].samples,
+                             [](double x) { return std::isfinite(x); }))
+      return fail("output '{}' of the reference holds no finite value to compare with",
+                  output.given_name);
+  }
   return {};
 }
 

@@ -117,11 +117,14 @@ typedef enum @p@_status {
 } @p@_status;
 
 /* How parallel loops run; a null pointer in its place: in the calling thread.
- * run calls body(context, i) exactly once for every i in [0, count), on any threads and in any order, and
- * returns when all calls have returned. A call of run from inside a body runs in line. */
+ * run calls body(context, i, worker) exactly once for every i in [0, count), on any threads and in any
+ * order, and returns when all calls have returned. worker, in [0, threads), tells calls apart that are
+ * under way at the same time: each has a part of the workspace of its own. A call of run from inside a
+ * body runs in line. */
 typedef struct @p@_parallel @p@_parallel;
 struct @p@_parallel {
-  void (*run)(const @p@_parallel *self, void (*body)(void *context, intptr_t index), void *context,
+  void (*run)(const @p@_parallel *self,
+              void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
               intptr_t count);
   int32_t threads; /* at least 1; the workspace grows with it */
   void *pool;      /* yours; no kernel looks at it */

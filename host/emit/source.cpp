@@ -20,12 +20,13 @@ std::string any_of(const std::vector<std::string>& parts, std::string_view betwe
 }
 
 constexpr std::string_view kPublicFunction = R"(
-static void run_in_line(const @p@_parallel *self, void (*body)(void *context, intptr_t index),
-                        void *context, intptr_t count)
+static void run_in_line(const @p@_parallel *self,
+                        void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
+                        intptr_t count)
 {
   intptr_t i;
   (void)self;
-  for (i = 0; i < count; ++i) body(context, i);
+  for (i = 0; i < count; ++i) body(context, i, 0);
 }
 
 @declaration@

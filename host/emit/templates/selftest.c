@@ -281,12 +281,12 @@ static void *aligned(void *buffer)
   return (unsigned char *)buffer + (past == 0u ? 0u : (uintptr_t)ALIGN - past);
 }
 
-static void run_all(const @p@_parallel *self, void (*body)(void *context, intptr_t index), void *context,
+static void run_all(const @p@_parallel *self,
+                    void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
                     intptr_t count)
 {
   intptr_t i;
-  (void)self;
-  for (i = count; i > 0; --i) body(context, i - 1);
+  for (i = count; i > 0; --i) body(context, i - 1, i % self->threads);
 }
 
 static int check_call(const struct task *task, void *const *buffers, void *workspace,

@@ -89,7 +89,8 @@ TEST_CASE("emulated time and other units are marked") {
 
 TEST_CASE("C literals") {
   CHECK(c_string("a\"b\\c\n") == R"("a\"b\\c\012")");
-  CHECK(c_string("\a" "1") == R"("\0071")");
+  CHECK(c_string("\a"
+                 "1") == R"("\0071")");
   CHECK(c_string("?") == R"("\077")");
   CHECK(c_double(3) == "3.0");
   CHECK(c_double(-0.1) == "-0.1");

@@ -4,12 +4,13 @@
 
 /* kernel */
 
-static void run_in_line(const net_parallel *self, void (*body)(void *context, intptr_t index),
-                        void *context, intptr_t count)
+static void run_in_line(const net_parallel *self,
+                        void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
+                        intptr_t count)
 {
   intptr_t i;
   (void)self;
-  for (i = 0; i < count; ++i) body(context, i);
+  for (i = 0; i < count; ++i) body(context, i, 0);
 }
 
 net_status net_scale(
