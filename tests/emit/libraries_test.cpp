@@ -172,6 +172,7 @@ TEST_CASE("two libraries in one C++ program") {
     emit_well(request);
   }
   std::ofstream(shop.at("main.cpp")) << R"(
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include "alpha.h"

@@ -31,7 +31,7 @@ k = 19
 dtype = "f32"
 
 [[workload]]
-name = "conv-bias-relu"
+name = "conv.bias.relu"
 ops = [
   { op = "conv2d", input = [1, 9, 7, 5], filters = 11, kernel = [3, 3], stride = 2, padding = 1, dtype = "f32" },
   { op = "bias" },
