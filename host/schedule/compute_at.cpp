@@ -228,6 +228,8 @@ void match_axes(const Block& block, const Block& writer, const Source& source, s
       const std::optional<size_t> to = loaded_axis(block, source.buffer, dim);
       if (!from || !to || writer.axes[*from].kind != AxisKind::spatial) continue;
       if (block.axes[*to].kind != AxisKind::spatial || matches[*to]) continue;
+      // A guard may leave elements unread that the block must run for all the same.
+      if (block.axes[*to].extent > writer.axes[*from].extent) continue;
       matches[*to] = Match{tile, *from};
     }
   }
