@@ -3,12 +3,20 @@
 // Casts between all element types, and the forms that f16 and bf16 have in memory.
 #include "codegen/llvm_internal.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace hone {
 
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
+
+namespace {
+
+DType dtype_of(const Value* value) {
+  return value->getType()->getScalarType()->isDoubleTy() ? DType::f64 : DType::f32;
+}
+
+}  // namespace
 
 Value* ExprEmitter::cast(const Expr& expr) {
   const DType from = expr->args[0]->dtype;
@@ -52,13 +60,36 @@ Value* ExprEmitter::clamped(Value* value, DType from, DType to) {
 Value* ExprEmitter::float_to_integer(Op op, Value* value, DType to) {
   llvm::Type* type = like(value->getType(), type_of(to, 1));
   if (to == DType::i64 && !traits_.wide) return float_to_i64(builder_, value);
-  if (op == Op::saturate)
-    return builder_.CreateIntrinsic(
-        facts(to).is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
-        {type, value->getType()}, {value});
-  llvm::Type* word = to == DType::i64 ? type : like(type, builder_.getInt32Ty());
-  Value* whole = builder_.CreateFreeze(builder_.CreateFPToSI(value, word));
-  return word == type ? whole : builder_.CreateTrunc(whole, type);
+  const bool by_lrint = target_.isa == Isa::riscv64 && type->isVectorTy();
+  if (by_lrint && to == DType::i64) value = to_float_dtype(value, dtype_of(value), DType::f64);
+  const bool wide = dtype_of(value) == DType::f64;
+  const bool exact_bounds = bytes_of(to) < 4 || (wide && to == DType::i32);
+  if (op == Op::saturate && !exact_bounds && !by_lrint)
+    return builder_.CreateIntrinsic(Intrinsic::fptosi_sat, {type, value->getType()}, {value});
+  const auto number = [&](double bound) { return llvm::ConstantFP::get(value->getType(), bound); };
+  const double beyond = std::ldexp(1.0, static_cast<int>(8 * bytes_of(to)) - 1);
+  Value* above = builder_.CreateFCmpOGE(value, number(beyond));
+  if (op == Op::saturate) {
+    const double below_beyond = beyond - std::ldexp(beyond, wide ? -53 : -24);
+    value = builder_.CreateSelect(builder_.CreateFCmpORD(value, value), value, number(0));
+    value = float_min_max(Op::max, value, number(static_cast<double>(lowest(to))));
+    value = float_min_max(Op::min, value,
+                          number(exact_bounds ? static_cast<double>(highest(to)) : below_beyond));
+  }
+  Value* whole = nullptr;
+  if (by_lrint) {
+    // QEMU 7.2 dies of RISC-V's vector conversions that truncate; this one rounds as floats do.
+    value = round_by_adding(builder_, RoundTo::zero, value);
+    llvm::Type* same = like(type, wide ? builder_.getInt64Ty() : builder_.getInt32Ty());
+    whole = builder_.CreateIntrinsic(Intrinsic::lrint, {same, value->getType()}, {value});
+  } else {
+    whole =
+        builder_.CreateFPToSI(value, to == DType::i64 ? type : like(type, builder_.getInt32Ty()));
+  }
+  whole = builder_.CreateTrunc(builder_.CreateFreeze(whole), type);
+  if (op != Op::saturate || exact_bounds) return whole;
+  return builder_.CreateSelect(
+      above, llvm::ConstantInt::get(type, static_cast<uint64_t>(highest(to))), whole);
 }
 
 Value* ExprEmitter::integer_to_float(Value* value, DType from, DType to) {

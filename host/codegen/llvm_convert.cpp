@@ -319,21 +319,21 @@ Value* exact_fma(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateSelect(b.CreateFCmpUNO(fused, fused), plain, fused);
 }
 
-Value* round_by_adding(Builder& b, Op op, Value* value) {
+Value* round_by_adding(Builder& b, RoundTo direction, Value* value) {
   const Exact exact(b);
   llvm::Type* type = value->getType();
-  const bool single = type->getScalarType()->isFloatTy();
-  Value* large = llvm::ConstantFP::get(type, single ? 0x1p23 : 0x1p52);
+  const auto number = [&](double constant) { return llvm::ConstantFP::get(type, constant); };
+  Value* large = number(type->getScalarType()->isFloatTy() ? 0x1p23 : 0x1p52);
   Value* size = fabs(b, value);
   Value* near = b.CreateFSub(b.CreateFAdd(size, large), large);
+  if (direction == RoundTo::zero)
+    near = b.CreateSelect(b.CreateFCmpOGT(near, size), b.CreateFSub(near, number(1)), near);
   near = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, near, value);
-  Value* result = near;
-  if (op != Op::round) {
-    Value* one = llvm::ConstantFP::get(type, op == Op::floor ? -1.0 : 1.0);
-    Value* wrong = op == Op::floor ? b.CreateFCmpOGT(near, value) : b.CreateFCmpOLT(near, value);
-    result = b.CreateSelect(wrong, b.CreateFAdd(near, one), near);
-  }
-  return b.CreateSelect(b.CreateFCmpOLT(size, large), result, value);
+  if (direction == RoundTo::below)
+    near = b.CreateSelect(b.CreateFCmpOGT(near, value), b.CreateFSub(near, number(1)), near);
+  if (direction == RoundTo::above)
+    near = b.CreateSelect(b.CreateFCmpOLT(near, value), b.CreateFAdd(near, number(1)), near);
+  return b.CreateSelect(b.CreateFCmpOLT(size, large), near, value);
 }
 
 }  // namespace hone

@@ -204,7 +204,12 @@ Value* ExprEmitter::unary_value(const Expr& expr) {
 
 Value* ExprEmitter::rounding(Op op, Value* value) {
   ENSURE(op == Op::floor || op == Op::ceil || op == Op::round, "{} is not emitted", facts(op).name);
-  if (!traits_.rounding) return round_by_adding(builder_, op, value);
+  if (!traits_.rounding)
+    return round_by_adding(builder_,
+                           op == Op::floor  ? RoundTo::below
+                           : op == Op::ceil ? RoundTo::above
+                                            : RoundTo::nearest,
+                           value);
   const auto intrinsic = op == Op::floor  ? Intrinsic::floor
                          : op == Op::ceil ? Intrinsic::ceil
                                           : Intrinsic::roundeven;

@@ -48,8 +48,9 @@ llvm::Value* floor_division(Builder& b, Op op, llvm::Value* left, llvm::Value* r
                             bool is_signed, bool wide);
 // a * b + c rounded once, without an instruction for it; float or double.
 llvm::Value* exact_fma(Builder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
-// floor, ceil and round by adding and subtracting a large number.
-llvm::Value* round_by_adding(Builder& b, Op op, llvm::Value* value);
+// Rounds to whole numbers by adding and subtracting a large one.
+enum class RoundTo : uint8_t { nearest, below, above, zero };
+llvm::Value* round_by_adding(Builder& b, RoundTo direction, llvm::Value* value);
 
 // -- llvm_expr.cpp
 // ----------------------------------------------------------------------------------

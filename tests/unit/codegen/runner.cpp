@@ -132,7 +132,7 @@ bool runs_here(const Machine& machine) {
 }
 
 uint64_t load_address_for(const Target& target) {
-  return target.pointer_bits == 64 ? 0x200000000 : 0x40000000;
+  return target.pointer_bits == 64 ? 0x200000000 : 0x60000000;
 }
 
 Result<std::vector<Bytes>> run_image(const Machine& machine, const Image& image, const Run& run) {
