@@ -81,7 +81,10 @@ std::vector<Expr> axes_from(const Block& block, const std::vector<Expr>& indices
                             const std::vector<Expr>& like) {
   std::vector<Expr> values(block.axes.size(), index_constant(0));
   for (size_t dim = 0; dim < indices.size(); ++dim)
-    if (const std::optional<size_t> axis = plain_axis(indices[dim])) values[*axis] = like[dim];
+    if (const std::optional<size_t> axis = plain_axis(indices[dim]))
+      values[*axis] = like[dim]->dtype == DType::i64
+                          ? like[dim]
+                          : cast_expr(Op::cast, DType::i64, like[dim]);  // an axis is i64
   return values;
 }
 
