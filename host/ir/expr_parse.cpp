@@ -471,14 +471,11 @@ Result<std::vector<Expr>> parse_indices(TextCursor& cursor, const ExprSymbols& s
 }
 
 bool is_name(std::string_view name) {
-  for (const std::string_view constant : {"true", "false", "inf", "nan"})
-    if (name == constant) return false;
+  for (const std::string_view reserved :
+       {"true", "false", "inf", "nan", "spatial", "reduce", "in", "where"})
+    if (name == reserved) return false;
   TextCursor cursor(name, "");
   return !name.empty() && cursor.peek() != ' ' && cursor.accept_word() && cursor.at_end();
-}
-
-bool is_axis_name(std::string_view name) {
-  return is_name(name) && name != "spatial" && name != "reduce";
 }
 
 }  // namespace hone

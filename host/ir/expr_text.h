@@ -60,9 +60,7 @@ std::unexpected<Error> unknown_name(const TextCursor& cursor, TextPosition where
                                     std::string_view what, std::string_view name,
                                     const std::vector<std::string>& candidates);
 
-// Whether buffers, loops and blocks may have that name: a word, and no constant.
+// Whether buffers, loops, blocks and axes may have that name: a word that no text form reserves.
 bool is_name(std::string_view name);
-// Likewise for axes, which also stand beside the words of their kinds.
-bool is_axis_name(std::string_view name);
 
 }  // namespace hone

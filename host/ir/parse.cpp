@@ -112,7 +112,7 @@ class ProgramParser {
   Result<std::string> new_name(std::string_view what, const Taken& taken) {
     const TextPosition where = here();
     const std::string_view word = TRY(cursor_.expect_word(fmt::format("a name for the {}", what)));
-    if (what == "axis" ? !is_axis_name(word) : !is_name(word))
+    if (!is_name(word))
       return cursor_.error_at(where, fmt::format("no {} can be called '{}'", what, word));
     if (taken(word))
       return cursor_.error_at(where, fmt::format("another {} is already called '{}'", what, word));

@@ -116,7 +116,7 @@ class Bindings {
   Result<void> check() {
     std::set<std::string> names;
     for (const Axis& axis : block_.axes) {
-      if (!is_axis_name(axis.name)) return fail("'{}' is no name for an axis", axis.name);
+      if (!is_name(axis.name)) return fail("'{}' is no name for an axis", axis.name);
       if (!names.insert(axis.name).second) return fail("two axes are called {}", axis.name);
       if (axis.extent < 1) return fail("axis {} has an extent of {}", axis.name, axis.extent);
       TRYV(check_form(axis.binding, fmt::format("the binding of axis {}", axis.name)));

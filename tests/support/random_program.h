@@ -336,7 +336,7 @@ class ProgramGenerator {
     if (fits(dtype, sum) && rng_.chance(0.6)) op = Op::add;
     if (is_integer(dtype) && rng_.chance(0.1)) op = Op::mul;
     const Value to = result(dtype, spatial, op == Op::add || op == Op::mul ? sum : from.most);
-    accumulate("reduce", op, to, spatial, reduced, load(from, indices));
+    accumulate("fold", op, to, spatial, reduced, load(from, indices));
   }
 
   // to[spatial] = op over the reduce axes of `term`.

@@ -34,7 +34,7 @@ TEST_CASE("random programs verify, run, and keep text, hash and meaning through 
     for (const Buffer& buffer : program.buffers) ++seen[std::string(to_string(buffer.dtype))];
   }
   for (const char* what :
-       {"map", "transpose", "pad", "cast", "reduce", "matmul", "window", "argmax", "gather", "i8",
+       {"map", "transpose", "pad", "cast", "fold", "matmul", "window", "argmax", "gather", "i8",
         "u8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"})
     CHECK_MESSAGE(seen[what] >= 30, what);
 }
