@@ -6,7 +6,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <llvm/Object/ArchiveWriter.h>
-#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/DataExtractor.h>
 #include <llvm/Support/MemoryBuffer.h>
 #pragma GCC diagnostic pop

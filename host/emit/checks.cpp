@@ -31,7 +31,9 @@ Result<void> check_budgets(const Library& library, int64_t flash_bytes,
   const auto size = [](const LibraryTask& task) { return task.text_bytes + task.rodata_bytes; };
   std::vector<const LibraryTask*> largest_first;
   for (const LibraryTask& task : library.tasks) largest_first.push_back(&task);
-  std::ranges::stable_sort(largest_first, [&](auto* a, auto* b) { return size(*a) > size(*b); });
+  std::ranges::sort(largest_first, [&](auto* a, auto* b) {
+    return size(*a) != size(*b) ? size(*a) > size(*b) : a < b;
+  });
   std::vector<std::string> parts;
   for (const LibraryTask* task : largest_first)
     parts.push_back(fmt::format("'{}' {}", task->name, size(*task)));

@@ -75,10 +75,10 @@ Result<std::optional<TrialRow>> LibraryWriter::record_of(const Task& task) {
   const std::string of_device = request_.device ? " on " + *request_.device : "";
   if (!request_.allow_untuned)
     return fail(
-        "task '{}' was never measured for {}{}; tune it with\n  {} --task {} --target {}{}\n"
+        "task '{}' was never measured for {}{}; tune it with\n  {} --task {}{}\n"
         "or let it come as plain loops with --allow-untuned",
         task.name, request_.target.name, of_device, request_.tune_command, task.name,
-        request_.target.name, request_.device ? " --device " + *request_.device : "");
+        request_.device ? " --device " + *request_.device : "");
   warnings_.push_back(
       fmt::format("task '{}' was never measured for {}{}: it comes as plain loops, which "
                   "are slow",

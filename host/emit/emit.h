@@ -38,7 +38,8 @@ struct EmitRequest {
   bool allow_untuned = false;  // a task without a record comes as plain loops, with a warning
   EmitBudgets budgets;
   std::optional<int64_t> source_date_epoch;  // seconds; not set: no date stands in the library
-  std::string tune_command;                  // for messages: "hone tune conv.toml --db hone.db"
+  // For messages: "hone tune conv.toml --target cortex-a53 --db hone.db".
+  std::string tune_command;
   std::function<Result<GoldenVectors>(const Task&)> golden;  // the self-test's inputs and answers
 };
 

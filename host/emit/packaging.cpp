@@ -37,7 +37,7 @@ in bytes.
 ## Use
 
 ```c
-#include "@p@.h"
+@include@
 ```
 Every function takes pointers to the arguments in the order of `include/@p@.h`, a workspace of at least
 `..._WORKSPACE_BYTES(threads)` bytes and a `@p@_parallel` that runs parallel loops (null: the calling
@@ -117,6 +117,7 @@ std::string readme_text(const Library& library) {
                                  {"P", library.upper()},
                                  {"target", library.target.name},
                                  {"version", library.version},
+                                 {"include", fmt::format("#include \"{}.h\"", library.prefix)},
                                  {"cc", compiler(library.target)},
                                  {"c_flags", library.target.c_flags},
                                  {"rows", rows}});

@@ -47,7 +47,7 @@ struct Workshop {
     request.prefix = prefix;
     request.folder = at(folder);
     request.database = database.get();
-    request.tune_command = "hone tune sample.toml --db test.db";
+    request.tune_command = "hone tune sample.toml --target " + target + " --db test.db";
     request.golden = evaluated_golden;
     return request;
   }
@@ -235,11 +235,11 @@ TEST_CASE("what stops an emit, and leaves the folder as it was") {
   };
   CHECK(complaint() ==
         "task 'matmul' was never measured for x86-64-v2; tune it with\n"
-        "  hone tune sample.toml --db test.db --task matmul --target x86-64-v2\n"
+        "  hone tune sample.toml --target x86-64-v2 --db test.db --task matmul\n"
         "or let it come as plain loops with --allow-untuned");
   request.device = "board";
   CHECK(complaint().find("for x86-64-v2 on board; tune it with\n"
-                         "  hone tune sample.toml --db test.db --task matmul --target x86-64-v2 "
+                         "  hone tune sample.toml --target x86-64-v2 --db test.db --task matmul "
                          "--device board\n") != std::string::npos);
   request.device.reset();
   request.allow_untuned = true;
