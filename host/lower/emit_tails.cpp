@@ -134,6 +134,7 @@ std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEn
             (!is_gapless(rest, program_.extents()) || is_cut_again(list, predicate, rest)))
           cut.tail = Tail::peel;
         cut.rest = env.range(rest);
+        if (env.is_settled(cut.part, predicate.bound - 1 - cut.rest.high)) continue;
         if (env.range(cut.part).low + cut.rest.low < 0) continue;
         return cut;
       }

@@ -214,45 +214,40 @@ void LoopEnvironment::apply_facts(Affine& form, Resolved& result) const {
   }
 }
 
-// Bounds of what is left of a form, with limits used where their part stands in it.
-bool LoopEnvironment::limit_range(Affine rest, Interval& range) const {
-  bool used = false;
-  range = {0, 0};
+// Limits whose part stands in the form, each for itself: two may share loops.
+void LoopEnvironment::apply_limits(const Affine& form, Interval& range) const {
   for (const Fact& fact : facts_) {
     if (fact.replaces) continue;
-    Affine left;
-    const auto times = multiple_of(rest, fact.part, left);
+    Affine rest;
+    const auto times = multiple_of(form, fact.part, rest);
     if (!times) continue;
     Interval part = range_of(fact.part, program_->extents());
     part.high = std::min(part.high, fact.high);
     part.low = std::max(part.low, fact.low);
-    add_to(range, part, *times);
-    rest = left;
-    used = true;
+    Interval limited{rest.base, rest.base};
+    add_to(limited, part, *times);
+    for (const AffineTerm& term : rest.terms)
+      add_to(limited, digit_interval(source_interval(term), term), term.scale);
+    range.low = std::max(range.low, limited.low);
+    range.high = std::min(range.high, limited.high);
   }
-  if (!used) return false;
-  range.low += rest.base;
-  range.high += rest.base;
-  for (const AffineTerm& term : rest.terms)
-    add_to(range, digit_interval(source_interval(term), term), term.scale);
-  return true;
+}
+
+bool LoopEnvironment::is_settled(const Affine& part, int64_t high) const {
+  return std::any_of(facts_.begin(), facts_.end(), [&](const Fact& fact) {
+    return equal(fact.part, part) && (fact.replaces || fact.high <= high);
+  });
 }
 
 Resolved LoopEnvironment::resolve(const Affine& form) const {
   Resolved result;
   Affine left = form;
   apply_facts(left, result);
-  Interval limited;
-  const Interval replaced = result.range;
-  const bool has_limit = limit_range(left, limited);
   result.constant += left.base;
   result.range.low += left.base;
   result.range.high += left.base;
   for (const AffineTerm& term : left.terms) add_term(term, result);
-  if (has_limit) {
-    result.range.low = std::max(result.range.low, replaced.low + limited.low);
-    result.range.high = std::min(result.range.high, replaced.high + limited.high);
-  }
+  apply_limits(form, result.range);
   return result;
 }
 

@@ -67,6 +67,7 @@ class LoopEnvironment {
   void bind_lanes(LoopId loop, int64_t first, int lanes);
   void bind(LoopId loop, const Binding& binding) { bindings_[static_cast<size_t>(loop.value)] = binding; }
   void add_fact(Fact fact) { facts_.push_back(std::move(fact)); }
+  bool is_settled(const Affine& part, int64_t high) const;  // known, or known to be at most `high`
   // A variable that holds (loop / div) mod `mod`, bound where the loop is.
   void add_digit(LoopId loop, int64_t div, int64_t mod, VarId var);
   bool has_digit(LoopId loop, int64_t div, int64_t mod) const;
@@ -88,7 +89,7 @@ class LoopEnvironment {
   void add_lane_term(const AffineTerm& term, Resolved& result) const;
   bool uses_lanes(const Affine& form) const;
   void apply_facts(Affine& form, Resolved& result) const;
-  bool limit_range(Affine rest, Interval& range) const;
+  void apply_limits(const Affine& form, Interval& range) const;
 
   struct Digit {
     LoopId loop;
