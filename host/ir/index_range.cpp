@@ -2,6 +2,7 @@
 #include "ir/index_range.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace hone {
@@ -192,6 +193,17 @@ class Prover {
     return {a.low - quotient(a.low) * b.low, a.high - quotient(a.low) * b.low};
   }
 
+  // g·form + base ≤ 0 of integers says form + ceil(base / g) ≤ 0.
+  void add_fact(Linear fact) {
+    int64_t g = 0;
+    for (const Linear::Term& term : fact.terms) g = std::gcd(g, term.factor);
+    if (g > 1) {
+      for (Linear::Term& term : fact.terms) term.factor /= g;
+      fact.base = -fold_int(Op::div, DType::i64, -fact.base, g);
+    }
+    facts_.push_back(std::move(fact));
+  }
+
   void learn(const Expr& condition, bool holds) {
     const ExprNode& node = *condition;
     switch (node.op) {
@@ -218,7 +230,7 @@ class Prover {
       if ((node.op == Op::eq) != holds) return;
       Linear opposite;
       add_scaled(opposite, difference, -1);
-      facts_.push_back(std::move(opposite));
+      add_fact(std::move(opposite));
     } else if (holds) {
       difference.base += node.op == Op::lt ? 1 : 0;
     } else {
@@ -227,7 +239,7 @@ class Prover {
       opposite.base += node.op == Op::le ? 1 : 0;
       difference = std::move(opposite);
     }
-    facts_.push_back(std::move(difference));
+    add_fact(std::move(difference));
   }
 
   std::span<const Axis> axes_;

@@ -176,6 +176,10 @@ TEST_CASE("axes stay in their domains under the predicates") {
         "program p: block b: axis v=i*4+j is between 0 and 18 as far as can be shown, outside its "
         "domain of 18");
   CHECK(error_of(with_binding("i in 5, j in 4", "v:18=i*4+j-1", "    where i*4+j-1 < 18\n")) == "");
+  CHECK(
+      error_of(with_binding("i in 5, j in 4", "v:18=i*4+j-1", "    where i*4+j < 18\n")) ==
+      "program p: block b: axis v=i*4+j-1 is between -1 and 16 as far as can be shown, outside its "
+      "domain of 18");
   // A fused loop, split again: the axes are digits of what the predicate bounds.
   CHECK(error_of(with_binding("f0 in 8, f1 in 8", "v:12=(f0*8+f1)/5 w:5=(f0*8+f1)%5", f)) == "");
   CHECK(error_of(with_binding("f0 in 8, f1 in 8", "v:11=(f0*8+f1)/5 w:5=(f0*8+f1)%5", f)) != "");
@@ -228,6 +232,28 @@ TEST_CASE("indices are proved inside, through guards") {
   CHECK(load_error("X[y-2]") ==
         "program p: block b: index 0 of X is y - 2, between -2 and 55 as far as can be shown, "
         "outside its size of 56");
+}
+
+// With too many values to try, only the intervals can tell.
+TEST_CASE("conditions bound an index exactly in large spaces too") {
+  const auto large = [](const std::string& condition, const std::string& index) {
+    return error_of(
+        "program p\nbuffer X f32[56] input\nbuffer O f32[9000000] output\n"
+        "for i in 9000000\n  block b  spatial y=i\n    update O[y] = select(" +
+        condition + ", X[" + index + "], 0.0)\n");
+  };
+  CHECK(large("y < 56", "y") == "");
+  CHECK(large("y < 57", "y") != "");
+  CHECK(large("y <= 55", "y") == "");
+  CHECK(large("y <= 56", "y") != "");
+  CHECK(large("not(y >= 56)", "y") == "");
+  CHECK(large("not(y > 56)", "y") != "");
+  CHECK(large("y == 55", "y") == "");
+  CHECK(large("y == 56", "y") != "");
+  CHECK(large("1 <= y && y*2 < 113", "y-1") == "");
+  CHECK(large("0 <= y && y*2 < 113", "y-1") != "");
+  CHECK(large("y*2 < 112", "y") == "");
+  CHECK(large("y*2 < 113", "y") != "");
 }
 
 TEST_CASE("an index of a store is never taken on trust") {
