@@ -114,15 +114,25 @@ struct Box {
   Region region;  // in elements of the copy
 };
 
-// Where the region stands still the copy has just the elements that are read, so that it fills all
-// of its axes' domains as every block does. Where it moves with loops it keeps the buffer's shape.
-Box box_of(const Program& program, BufferId buffer, const Region& region) {
+// What `block` would read of a buffer if its axes took all values of their domains.
+Region region_of_domains(const Program& program, const Block& block, BufferId buffer) {
+  Nest nest = start_nest(block);
+  for (size_t axis = 0; axis < block.axes.size(); ++axis) bind_whole(program, nest, axis);
+  return region_of(program, nest.block, buffer, false, {}, extents_of(program, nest));
+}
+
+// Where the region stands still the copy has just the elements that can be read, and fills all of
+// its axes' domains as every block does. Where it moves with loops it keeps the buffer's shape.
+Box box_of(const Program& program, BlockId block, BufferId buffer,
+           const std::vector<LoopId>& fixed) {
+  const Region region = region_of(program, block, buffer, false, fixed);
+  const Region whole = region_of_domains(program, program.blocks[block], buffer);
   Box box;
   for (size_t dim = 0; dim < region.size(); ++dim) {
     const bool still = region[dim].base.is_constant();
-    box.offsets.push_back(still ? region[dim].base.base : 0);
-    box.shape.push_back(still ? region[dim].extent : program.buffers[buffer].shape[dim]);
-    box.region.push_back(still ? RegionDim{affine_constant(0), region[dim].extent} : region[dim]);
+    box.offsets.push_back(still ? whole[dim].base.base : 0);
+    box.shape.push_back(still ? whole[dim].extent : program.buffers[buffer].shape[dim]);
+    box.region.push_back(still ? RegionDim{affine_constant(0), whole[dim].extent} : region[dim]);
   }
   return box;
 }
@@ -241,8 +251,7 @@ Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope 
   const Place place = outermost_without(program, id, writers_of(program, buffer));
   TRYV(check_place(kRead, program, id, place));
 
-  const Box box =
-      box_of(program, buffer, region_of(program, id, buffer, false, path_to(program, place.loop)));
+  const Box box = box_of(program, id, buffer, path_to(program, place.loop));
   Nest nest = start_nest(reading_block(program, buffer, next_buffer(program), box));
   for (size_t dim = 0; dim < box.region.size(); ++dim)
     bind(program, nest, dim, box.region[dim], Tail::exact);
