@@ -14,7 +14,7 @@ namespace {
 constexpr int kAttemptsOnLoss = 2;         // of one candidate, each with a session of its own
 constexpr int kAttemptsWhileTainted = 3;   // of one candidate, until the canary is well
 constexpr double kCanaryTolerance = 1.5;   // a canary this much slower than the fastest seen taints
-constexpr double kHopeless = 3;            // first sample so many times the best: stop
+constexpr double kHopeless = 1.4;          // first sample so many times the best: stop
 
 std::vector<BufferSpec> to_specs(const TaskData& task) {
   std::vector<BufferSpec> specs;

@@ -26,7 +26,7 @@ struct RunLimits {
   int64_t threads = 1;
   double deadline_seconds = 2;          // of the whole run on the device
   std::optional<double> best;           // of one call, in ns: what the candidate has to beat
-  int samples = 5;
+  int samples = 3;
   double min_sample_seconds = 0.2e-3;   // calls are repeated until a sample is this long
   double max_total_seconds = 0.5;       // of all samples
 };
