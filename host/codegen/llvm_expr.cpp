@@ -14,35 +14,6 @@ namespace Intrinsic = llvm::Intrinsic;
 
 namespace {
 
-bool is_pure_index(const Expr& expr, bool allow_casts) {
-  if (expr->dtype != DType::i64) return false;
-  switch (expr->op) {
-    case Op::constant:
-      return expr->int_value == static_cast<int32_t>(expr->int_value);
-    case Op::var:
-      return true;
-    case Op::cast:
-      return allow_casts && is_integer(expr->args[0]->dtype);
-    case Op::select:
-      return is_pure_index(expr->args[1], allow_casts) && is_pure_index(expr->args[2], allow_casts);
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::div:
-    case Op::mod:
-    case Op::min:
-    case Op::max:
-    case Op::neg:
-    case Op::broadcast:
-    case Op::ramp:
-      for (const Expr& arg : expr->args)
-        if (!is_pure_index(arg, allow_casts)) return false;
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_constant_number(Value* value) {
   auto* constant = llvm::dyn_cast<llvm::Constant>(value);
   if (constant != nullptr && constant->getType()->isVectorTy())

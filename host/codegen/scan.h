@@ -25,6 +25,10 @@ void add_touched(const Expr& expr, Touched& touched);
 // True if evaluating it reads memory, so that it must not be done where the Kernel does not.
 bool reads_memory(const Expr& expr);
 
+// Arithmetic of index variables and constants alone, which may be done in the width of a pointer;
+// with `allow_casts` also of data that becomes an index.
+bool is_pure_index(const Expr& expr, bool allow_casts);
+
 // Where a stack buffer's memory is: in the frame of the only parallel body that touches it, else in
 // the entry's. `inside` is such a body; the entry asks with null.
 std::set<int32_t> stack_buffers_of(const Kernel& kernel, const KernelFor* inside);
