@@ -148,9 +148,6 @@ Result<Plan> plan_compute_at(const Program& program, BlockId id, LoopId loop) {
                   block.name, program.blocks[consumer].name, program.loops[loop].name);
     plan.place.position = std::min(plan.place.position, position_in(program, loop, consumer));
   }
-  if (!comes_before(program, Node{{}, id}, Node{loop, {}}))
-    return fail("compute_at: block '{}' does not come before loop '{}'", block.name,
-                program.loops[loop].name);
   const std::vector<LoopId> path = path_to(program, loop);
   TRYV(check_leaves_no_producer(kForward, program, id, path));
 

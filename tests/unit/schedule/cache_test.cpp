@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-TEST_CASE("cache: before and after, and every refusal") { run_cases("cache.case", 10); }
+TEST_CASE("cache: before and after, and every refusal") { run_cases("cache.case", 20); }
 
 }  // namespace
 }  // namespace hone

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-TEST_CASE("compute_at: before and after, and every refusal") { run_cases("compute_at.case", 38); }
+TEST_CASE("compute_at: before and after, and every refusal") { run_cases("compute_at.case", 40); }
 
 const std::string kChain = R"(program p
 buffer X f32[18] input

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-TEST_CASE("inline: before and after, and every refusal") { run_cases("inline.case", 10); }
+TEST_CASE("inline: before and after, and every refusal") { run_cases("inline.case", 20); }
 
 }  // namespace
 }  // namespace hone

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-TEST_CASE("reduction: before and after, and every refusal") { run_cases("reduction.case", 10); }
+TEST_CASE("reduction: before and after, and every refusal") { run_cases("reduction.case", 15); }
 
 }  // namespace
 }  // namespace hone
