@@ -122,7 +122,6 @@ class Emitter {
   // -- register tiles (register_tiles.cpp)
   Result<RegId> tile_register(BufferId buffer, int64_t start, int lanes, bool write);
   Result<Expr> read_tile(BufferId buffer, int64_t start, int lanes);
-  Result<void> check_register_count(BufferId buffer) const;
 
   const Program& program_;
   const Target& target_;

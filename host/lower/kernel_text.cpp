@@ -40,8 +40,8 @@ class KernelPrinter {
     for (int32_t i = 0; i < id.value; ++i) same += kernel_.vars[VarId{i}] == kernel_.vars[id];
     return same == 0 ? kernel_.vars[id] : fmt::format("{}.{}", kernel_.vars[id], same);
   }
-  std::string reg(RegId id) const { return fmt::format("%{}{}", kernel_.registers[id].name, id.value); }
-  std::string expr(const Expr& value) const { return print(value, names_); }
+  std::string reg(RegId id) const { return fmt::format("{}.{}", kernel_.registers[id].name, id.value); }
+  std::string expr(const Expr& value, DType wanted) const { return print(value, names_, wanted); }
 
   void line(int depth, const std::string& text) {
     text_ += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n';
@@ -50,26 +50,30 @@ class KernelPrinter {
   void body(const KernelBody& statements, int depth) {
     for (const KernelStmt& stmt : statements) {
       if (const auto* loop = std::get_if<KernelFor>(&stmt.node)) {
-        line(depth, fmt::format("for {} in {} .. {}{}", var(loop->var), expr(loop->begin),
-                                expr(loop->end), loop->parallel ? " parallel" : ""));
+        line(depth, fmt::format("for {} in {} .. {}{}", var(loop->var), expr(loop->begin, DType::i64),
+                                expr(loop->end, DType::i64), loop->parallel ? " parallel" : ""));
         body(loop->body, depth + 1);
       } else if (const auto* branch = std::get_if<KernelIf>(&stmt.node)) {
-        line(depth, fmt::format("if {}", expr(branch->condition)));
+        line(depth, fmt::format("if {}", expr(branch->condition, DType::b1)));
         body(branch->then_body, depth + 1);
         if (branch->else_body.empty()) continue;
         line(depth, "else");
         body(branch->else_body, depth + 1);
       } else if (const auto* let = std::get_if<KernelLet>(&stmt.node)) {
-        line(depth, fmt::format("let {} = {}", var(let->var), expr(let->value)));
+        line(depth, fmt::format("let {} = {}", var(let->var), expr(let->value, DType::i64)));
       } else if (const auto* set = std::get_if<KernelSet>(&stmt.node)) {
         const Register& row = kernel_.registers[set->reg];
-        line(depth, fmt::format("{}:{}x{} = {}", reg(set->reg), to_string(row.dtype), row.lanes,
-                                expr(set->value)));
+        const std::string lanes = row.lanes == 1 ? "" : fmt::format("x{}", row.lanes);
+        line(depth, fmt::format("{}:{}{} = {}", reg(set->reg), to_string(row.dtype), lanes,
+                                expr(set->value, row.dtype)));
       } else {
         const KernelStore& store = std::get<KernelStore>(stmt.node);
-        line(depth, fmt::format("{}[{} : {}{}] = {}", kernel_.buffers[store.buffer].name,
-                                expr(store.index), store.value->lanes,
-                                store.mask ? ", " + expr(store.mask) : "", expr(store.value)));
+        const KernelBuffer& buffer = kernel_.buffers[store.buffer];
+        const int lanes = store.value->lanes;
+        line(depth, fmt::format("{}[{}{}{}] = {}", buffer.name, expr(store.index, DType::i64),
+                                lanes == 1 ? "" : fmt::format(" : {}", lanes),
+                                store.mask ? ", " + expr(store.mask, DType::b1) : "",
+                                expr(store.value, buffer.dtype)));
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include "ir/text.h"
 #include "lower/emitter.h"
+#include "lower/limits.h"
 #include "lower/math.h"
 #include "lower/storage.h"
 
@@ -44,6 +45,8 @@ Result<Kernel> lower(const Program& program, const Target& target, const LowerOp
 
   drop_empty(kernel.body);
   log("empty loops", kernel);
+
+  TRYV(check_registers(kernel, target));
 
   TRYV(write_out_math(kernel));
   log("mathematics", kernel);

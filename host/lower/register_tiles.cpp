@@ -5,34 +5,6 @@
 #include "lower/emitter.h"
 
 namespace hone {
-namespace {
-
-constexpr int kOperandRegisters = 2;  // beside accumulators: a vector of one operand, one of the other
-
-}  // namespace
-
-Result<void> Emitter::check_register_count(BufferId id) const {
-  int vectors = 0;
-  int scalars = 0;
-  for (const auto& [buffer, pieces] : tiles_)
-    for (const auto& [place, reg] : pieces) ++(place.second > 1 ? vectors : scalars);
-  const Buffer& buffer = program_.buffers[id];
-  const bool has_float_file = is_float(buffer.dtype) && target_.float_registers > 0;
-  // Scalar floats share the vector registers on machines that have those.
-  if (target_.vector_registers > 0 && is_float(buffer.dtype)) {
-    vectors += scalars;
-    scalars = 0;
-  }
-  const int scalar_file = has_float_file ? target_.float_registers : target_.scalar_registers;
-  if (vectors > target_.vector_registers - kOperandRegisters && vectors > 0)
-    return fail("register buffer '{}' needs {} vector registers and {} for operands, {} has {}",
-                buffer.name, vectors, kOperandRegisters, target_.name, target_.vector_registers);
-  if (scalars > scalar_file - kOperandRegisters)
-    return fail("register buffer '{}' needs {} registers and {} for operands, {} has {}", buffer.name,
-                scalars, kOperandRegisters, target_.name, scalar_file);
-  return {};
-}
-
 Result<RegId> Emitter::tile_register(BufferId id, int64_t start, int lanes, bool write) {
   auto& pieces = tiles_[id.value];
   if (const auto known = pieces.find({start, lanes}); known != pieces.end()) return known->second;
@@ -47,7 +19,6 @@ Result<RegId> Emitter::tile_register(BufferId id, int64_t start, int lanes, bool
   const RegId reg = kernel_.registers.add(
       {fmt::format("{}_{}", buffer.name, start), half ? DType::f32 : buffer.dtype, lanes});
   pieces[{start, lanes}] = reg;
-  TRYV(check_register_count(id));
   return reg;
 }
 
