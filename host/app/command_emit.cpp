@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/existing.h"
 #include "app/selection.h"
+#include "base/text.h"
 #include "emit/emit.h"
 #include "tune/golden_vectors.h"
 
@@ -83,7 +84,7 @@ CommandRun declare_emit(CLI::App& command) {
     request.budgets = {if_given(options->max_flash), if_given(options->max_ram),
                        if_given(options->max_stack)};
     request.source_date_epoch = if_given(options->source_date_epoch);
-    request.tune_command = fmt::format("hone tune {} --target {} --db {}", options->selection.workload,
+    request.tune_command = fmt::format("hone tune {} --target {} --db {}", join(options->selection.workloads, " "),
                                        request.target.name, options->database);
     request.golden = [&](const Task& task) { return golden_vectors(task, places, *database); };
     report(TRY(emit_library(request)), *options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/selection.h"
 
+#include <algorithm>
+
 #include "app/existing.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -11,7 +13,7 @@
 namespace hone {
 
 void add_workload_options(CLI::App& command, Selection& selection) {
-  command.add_option("workload", selection.workload, "workload file: TOML or the text language")
+  command.add_option("workload", selection.workloads, "workload files: TOML or the text language")
       ->required();
   command.add_option("--task", selection.task, "only the workload of this name");
 }
@@ -31,14 +33,17 @@ void add_schedule_options(CLI::App& command, Selection& selection) {
 Result<std::vector<Task>> select_tasks(const Selection& selection) {
   std::vector<Task> tasks;
   std::vector<std::string> names;
-  for (const Workload& workload : TRY(load_workloads(selection.workload))) {
-    names.push_back(workload.name);
-    if (!selection.task.empty() && workload.name != selection.task) continue;
-    tasks.push_back(TRY(make_task(workload)));
+  for (const std::string& file : selection.workloads) {
+    for (const Workload& workload : TRY(load_workloads(file))) {
+      if (std::find(names.begin(), names.end(), workload.name) != names.end())
+        return fail("{}: there is a workload '{}' already", file, workload.name);
+      names.push_back(workload.name);
+      if (!selection.task.empty() && workload.name != selection.task) continue;
+      tasks.push_back(TRY(make_task(workload)));
+    }
   }
   if (tasks.empty())
-    return fail("{} has no workload '{}'; there are: {}", selection.workload, selection.task,
-                join(names, ", "));
+    return fail("there is no workload '{}'; there are: {}", selection.task, join(names, ", "));
   return tasks;
 }
 
@@ -47,8 +52,7 @@ Result<Task> select_task(const Selection& selection) {
   if (tasks.size() == 1) return std::move(tasks[0]);
   std::vector<std::string> names;
   for (const Task& task : tasks) names.push_back(task.name);
-  return fail("{} has several workloads; choose one with --task: {}", selection.workload,
-              join(names, ", "));
+  return fail("there are several workloads; choose one with --task: {}", join(names, ", "));
 }
 
 namespace {

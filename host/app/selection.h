@@ -17,8 +17,8 @@
 namespace hone {
 
 struct Selection {
-  std::string workload;           // file
-  std::string task;               // name in it; empty: all, or the only one
+  std::vector<std::string> workloads;  // files
+  std::string task;               // name in them; empty: all, or the only one
   std::string target = "native";
   // -- one schedule of the task, at most one of these ways; none: the naive Program
   std::string trace_file;
@@ -32,7 +32,8 @@ void add_workload_options(CLI::App& command, Selection& selection);
 void add_target_option(CLI::App& command, Selection& selection);
 void add_schedule_options(CLI::App& command, Selection& selection);
 
-// All tasks of the file, or the one that is named. Error: no such name, with those there are.
+// All tasks of the files, or the one that is named. Error: no such name, with those there are; two of one
+// name.
 Result<std::vector<Task>> select_tasks(const Selection& selection);
 // Exactly one.
 Result<Task> select_task(const Selection& selection);
