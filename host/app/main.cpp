@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "base/text.h"
 
 namespace hone {
 namespace {
@@ -40,7 +41,20 @@ int complain(const Error& error) {
   return kWrongInput;
 }
 
+Result<void> check_command_name(const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandFacts& row : kCommands) {
+    if (word == row.name) return {};
+    if (!row.hidden) names.emplace_back(row.name);
+  }
+  const auto near = closest(word, names);
+  return fail("unknown command '{}'{}; there are: {}", word,
+              near ? fmt::format(" (is it {}?)", *near) : "", join(names, ", "));
+}
+
 int run(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] != '-')
+    if (const auto known = check_command_name(argv[1]); !known) return complain(known.error());
   CLI::App app{"Finds the fastest program for a tensor computation on the board that will run it."};
   app.name("hone");
   app.require_subcommand(1);
