@@ -111,13 +111,6 @@ class Decoder {
   std::vector<std::shared_ptr<const Affine>> read_;
 };
 
-bool touches_own(const Program& program, const Block& block, BufferId buffer) {
-  const std::vector<BufferId> writes = writes_of(block);
-  (void)program;
-  return block.is_reduction() && block.init.empty() &&
-         std::find(writes.begin(), writes.end(), buffer) != writes.end();
-}
-
 bool covers(const Program& program, const Region& outer, const Region& inner) {
   if (outer.size() != inner.size()) return false;
   for (size_t i = 0; i < outer.size(); ++i) {
@@ -141,6 +134,34 @@ bool loads_buffer(const Expr& expr, BufferId buffer) {
     found = found || (node.op == Op::load && node.id == buffer.value);
   });
   return found;
+}
+
+// Updates in place what stands in the buffer already.
+bool updates_in_place(const Block& block, BufferId buffer) {
+  return block.init.empty() &&
+         std::any_of(block.body.begin(), block.body.end(),
+                     [&](const Store& store) { return loads_buffer(store.value, buffer); });
+}
+
+// What blocks[reader] reads of the buffer (`own`: the elements that it updates), if any of `blocks`
+// writes it, has to be written by one of those before it in the same iteration.
+Result<void> check_written_before(const Program& program, const std::vector<BlockId>& blocks,
+                                  size_t reader, BufferId buffer, bool own,
+                                  const std::vector<LoopId>& fixed) {
+  BlockId writer_below;
+  for (size_t writer = 0; writer < blocks.size(); ++writer) {
+    const std::vector<BufferId> writes = writes_of(program.blocks[blocks[writer]]);
+    if (writer == reader || std::find(writes.begin(), writes.end(), buffer) == writes.end())
+      continue;
+    writer_below = blocks[writer];
+    if (writer < reader && covers(program, region_of(program, blocks[writer], buffer, true, fixed),
+                                  region_of(program, blocks[reader], buffer, own, fixed)))
+      return {};
+  }
+  if (!writer_below.valid()) return {};
+  return fail("block {} may read values of {} that block {} writes in another iteration of loop {}",
+              program.blocks[blocks[reader]].name, program.buffers[buffer].name,
+              program.blocks[writer_below].name, program.loops[fixed.back()].name);
 }
 
 }  // namespace
@@ -179,28 +200,11 @@ Result<void> check_iterations_apart(const Program& program, LoopId loop,
   if (blocks.size() < 2) return {};
   for (size_t reader = 0; reader < blocks.size(); ++reader) {
     const Block& block = program.blocks[blocks[reader]];
-    std::vector<BufferId> reads = reads_of(block);
+    for (const BufferId buffer : reads_of(block))
+      TRYV(check_written_before(program, blocks, reader, buffer, false, fixed));
     for (const BufferId buffer : writes_of(block))
-      if (touches_own(program, block, buffer)) reads.push_back(buffer);
-    for (const BufferId buffer : reads) {
-      bool covered = false;
-      BlockId writer_below;
-      for (size_t writer = 0; writer < blocks.size() && !covered; ++writer) {
-        const std::vector<BufferId> writes = writes_of(program.blocks[blocks[writer]]);
-        if (writer == reader || std::find(writes.begin(), writes.end(), buffer) == writes.end())
-          continue;
-        writer_below = blocks[writer];
-        if (writer > reader) continue;
-        const bool reads_buffer = !touches_own(program, block, buffer);
-        covered = covers(program, region_of(program, blocks[writer], buffer, true, fixed),
-                         region_of(program, blocks[reader], buffer, !reads_buffer, fixed));
-      }
-      if (writer_below.valid() && !covered)
-        return fail(
-            "block {} may read values of {} that block {} writes in another iteration of loop {}",
-            block.name, program.buffers[buffer].name, program.blocks[writer_below].name,
-            program.loops[fixed.back()].name);
-    }
+      if (updates_in_place(block, buffer))
+        TRYV(check_written_before(program, blocks, reader, buffer, true, fixed));
   }
   return {};
 }

@@ -76,6 +76,15 @@ Result<std::vector<int64_t>> complete_factors(const Loop& loop, std::span<const 
   return result;
 }
 
+bool loads(const Block& block, BufferId buffer) {
+  bool found = false;
+  for (const Store& store : block.body)
+    walk(store.value, [&](const ExprNode& node) {
+      found = found || (node.op == Op::load && node.id == buffer.value);
+    });
+  return found;
+}
+
 // The last tile moves back and computes some elements twice: each must come out the same again.
 Result<void> check_shift(const Program& program, LoopId loop) {
   for (const BlockId id : blocks_below(program, Node{loop, {}})) {
@@ -85,12 +94,11 @@ Result<void> check_shift(const Program& program, LoopId loop) {
           "split of loop {} with tail=shift: it drives reduce axis {} of block {}, whose terms "
           "would be added twice",
           program.loops[loop].name, axis->name, block.name);
-    const std::vector<BufferId> reads = reads_of(block);
     for (const BufferId buffer : writes_of(block))
-      if (std::find(reads.begin(), reads.end(), buffer) != reads.end())
+      if (block.init.empty() && loads(block, buffer))
         return fail(
-            "split of loop {} with tail=shift: block {} reads and writes {}, and would see its "
-            "own results",
+            "split of loop {} with tail=shift: block {} updates what {} holds, and would do so "
+            "twice",
             program.loops[loop].name, block.name, program.buffers[buffer].name);
   }
   return {};

@@ -33,7 +33,7 @@ void RandomSchedule::walk(int moves) {
 }
 
 void RandomSchedule::move() {
-  constexpr double kWeights[] = {12, 6, 10, 2, 8, 4, 6, 3, 6, 3, 3, 5, 5, 3, 3, 2, 14, 10};
+  constexpr double kWeights[] = {12, 6, 10, 2, 8, 4, 6, 3, 6, 4, 5, 5, 5, 3, 3, 2, 14, 10};
   switch (rng_.weighted(kWeights)) {
     case 0:
       return split_one();

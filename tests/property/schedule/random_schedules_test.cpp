@@ -17,8 +17,8 @@ namespace hone {
 namespace {
 
 constexpr uint64_t kSeed = 20260;
-constexpr int kSequences = 2400;
-constexpr int kLeastAccepted = 100;  // of each primitive
+constexpr int kSequences = 10000;
+constexpr int kLeastAccepted = 300;  // of each primitive
 
 // Inputs and results of the Program as it was.
 struct Judge {
