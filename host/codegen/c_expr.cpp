@@ -270,7 +270,7 @@ std::string CExprWriter::integer_text(Op op, DType dtype, const std::string& a,
           a, b);
     case Op::min:
     case Op::max:
-      if (dtype == DType::b1) return fmt::format("({} {} {})", a, op == Op::min ? "&" : "|", b);
+      if (dtype == DType::b1) return fmt::format("({} {} {})", a, op == Op::min ? "&&" : "||", b);
       return call(helpers_.use(op == Op::min ? "min" : "max", dtype), a, b);
     case Op::shl:
       return fmt::format("({0})((uint{1}_t){2} << ((uint{1}_t){3} % {1}u))", type, bits, a, b);
@@ -280,7 +280,10 @@ std::string CExprWriter::integer_text(Op op, DType dtype, const std::string& a,
     default:
       break;
   }
-  if (dtype == DType::b1) return fmt::format("({} {} {})", a, infix_of(op), b);
+  if (dtype == DType::b1) {
+    const bool both = op == Op::bit_and || op == Op::logical_and;
+    return fmt::format("({} {} {})", a, both ? "&&" : op == Op::bit_xor ? "!=" : "||", b);
+  }
   const bool wraps = op == Op::add || op == Op::sub || op == Op::mul;
   if (wraps && bits >= 32)
     return fmt::format("({0})((uint{1}_t){2} {3} (uint{1}_t){4})", type, bits, a, infix_of(op), b);

@@ -123,13 +123,48 @@ constexpr Helper kHelpers[] = {
   return ${from_bits}((U)(((U)(exponent / 2 + BIAS) << MANTISSA) + (root - ((U)1 << MANTISSA))));
 }
 )"},
-    {"fma", R"(static T NAME(T a, T b, T c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen)
-  return BUILTIN_FMA(a, b, c);
-#else
-  return (T)((double)a * (double)b + (double)c);
-#endif
+    // x + y, rounded such that a later rounding to fewer bits gives what rounding once gives.
+    {"odd_sum", R"(#if !HAS_FMA
+static double NAME(double x, double y) {
+  union { double value; uint64_t bits; } sum;
+  sum.value = x + y;
+  const double part = sum.value - x;
+  const double low = (x - (sum.value - part)) + (y - part);
+  if (low == 0 || low != low || (sum.bits & 1u) != 0) return sum.value;
+  if ((low > 0) == (sum.value > 0))
+    ++sum.bits;
+  else
+    --sum.bits;
+  return sum.value;
 }
+#endif
+)"},
+    // After Boldo and Melquiond, as in llvm_convert.cpp.
+    {"wide_fma", R"(#if !HAS_FMA
+static double NAME(double a, double b, double c) {
+  const double product = a * b;
+  const double a_large = a * 134217729.0;
+  const double a_high = a_large - (a_large - a);
+  const double b_large = b * 134217729.0;
+  const double b_high = b_large - (b_large - b);
+  const double rest = (a_high * b_high - product) + a_high * (b - b_high) + (a - a_high) * b_high +
+                      (a - a_high) * (b - b_high);
+  const double lower = c + rest;
+  const double lower_part = lower - c;
+  const double lower_rest = (c - (lower - lower_part)) + (rest - lower_part);
+  const double upper = product + lower;
+  const double upper_part = upper - product;
+  const double upper_rest = (product - (upper - upper_part)) + (lower - upper_part);
+  const double fused = upper + ${odd_sum}(lower_rest, upper_rest);
+  return fused == fused ? fused : product + c;
+}
+#endif
+)"},
+    {"fma", R"(#if HAS_FMA
+#define NAME BUILTIN_FMA
+#else
+static T NAME(T a, T b, T c) { return FUSED; }
+#endif
 )"},
     {"f16_load", R"(static float NAME(uint16_t bits) {
   const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16;
@@ -170,6 +205,10 @@ constexpr Helper kHelpers[] = {
 }
 )"},
 };
+
+// With these compilers inline a fused multiply-add; without, they would call libm.
+constexpr const char* kHasFma =
+    "(defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen))";
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -254,9 +293,11 @@ std::string c_constant(const ExprNode& node, CHelpers& helpers) {
 std::string CHelpers::use(const std::string& kind, DType dtype) {
   const bool wide = dtype == DType::f64;
   const bool half = dtype == DType::f16 || dtype == DType::bf16;
-  const bool untyped = kind.starts_with("index_") || kind == "odd" || kind.ends_with("_load") ||
-                       kind.ends_with("_store");
-  const DType type = half ? DType::f32 : dtype;
+  const bool untyped = kind.starts_with("index_") || kind == "odd" || kind == "odd_sum" ||
+                       kind == "wide_fma" || kind.ends_with("_load") || kind.ends_with("_store");
+  const DType type = kind == "odd_sum" || kind == "wide_fma" ? DType::f64
+                     : half                                  ? DType::f32
+                                                             : dtype;
   const std::string name = untyped ? fmt::format("{}_{}", prefix_, kind)
                                    : fmt::format("{}_{}_{}", prefix_, kind, to_string(type));
   if (!written_.insert(name).second) return name;
@@ -264,11 +305,15 @@ std::string CHelpers::use(const std::string& kind, DType dtype) {
   for (const Helper& helper : kHelpers)
     if (kind == helper.kind) text = helper.text;
   ENSURE(!text.empty(), "no C helper {}", kind);
+  text =
+      replaced(text, "FUSED",
+               wide ? "${wide_fma}(a, b, c)" : "(T)${odd_sum}((double)a * (double)b, (double)c)");
   for (size_t at = 0; (at = text.find("${", at)) != std::string::npos;) {
     const size_t end = text.find('}', at);
     text.replace(at, end - at + 1, use(text.substr(at + 2, end - at - 2), type));
   }
   const int bits = static_cast<int>(8 * bytes_of(type));
+  text = replaced(text, "HAS_FMA", kHasFma);
   text = replaced(text, "NAME", name);
   text = replaced(text, "BUILTIN_FMA", wide ? "__builtin_fma" : "__builtin_fmaf");
   text = replaced_word(text, "LARGE", wide ? "0x1p52" : "0x1p23f");

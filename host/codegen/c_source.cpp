@@ -94,8 +94,12 @@ void CFunctionWriter::declare_buffers(const std::set<int32_t>& used,
         if (on_stack.contains(id))
           line(
               fmt::format("{} b{}[{}];{}", c_memory_type(buffer.dtype), id, buffer.elements, note));
+        else
+          continue;  // an outer function's
         break;
     }
+    // A parallel body may be all that uses it, and has a name of its own for it.
+    line(fmt::format("(void)b{};", id));
   }
 }
 
@@ -108,6 +112,7 @@ void CFunctionWriter::declare_registers(const std::set<int32_t>& ids,
       line(fmt::format("{} r{}[{}] = {{0}};", c_type(reg.dtype), id, reg.lanes));
     else
       line(fmt::format("{} r{} = 0;", c_type(reg.dtype), id));
+    line(fmt::format("(void)r{};", id));
     line(fmt::format("(void)r{};", id));
   }
 }
