@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One instance of a block, or as many as there are lanes. Scalars stay scalars until they meet a vector.
-// f16 and bf16 compute in f32: loads convert, stores convert back (ir/expr.h allows more precision between).
+// One instance of a block, or as many as there are lanes. Scalars stay scalars until they meet a
+// vector. f16 and bf16 compute in f32: loads convert, stores convert back (ir/expr.h allows more
+// precision between).
 #include <algorithm>
 
 #include "lower/emitter.h"
@@ -49,6 +50,7 @@ Result<void> Emitter::block(BlockId id, const LoopEnvironment& env, KernelBody& 
       test = both(test, kept);
     }
   }
+  if (mask_ && mask_ != outer_mask) mask_ = remember(mask_, out);
   KernelBody body;
   lanes_bend_ = false;
   const auto loads = loads_;
@@ -158,11 +160,10 @@ Result<void> Emitter::store(const Block& row, const Access& access, const LoopEn
   const Buffer& buffer = program_.buffers[access.buffer];
   if (storage.in_registers) {
     const Resolved place = env.resolve(access.flat);
-    if (!place.terms.empty() || !access.loose.empty())
-      return fail("register buffer '{}' has an index that is not a constant after unrolling: {}",
-                  buffer.name, "unroll or vectorize every loop of its tile");
+    if (!place.terms.empty() || !access.loose.empty()) return not_constant(access, env);
     const int lanes = place.lane_stride == 1 ? lanes_ : 1;
-    if (place.lanes_bend || (place.lane_stride != 0 && place.lane_stride != 1) || value->lanes > lanes) {
+    if (place.lanes_bend || (place.lane_stride != 0 && place.lane_stride != 1) ||
+        value->lanes > lanes) {
       lanes_bend_ = true;
       return {};
     }
@@ -182,9 +183,8 @@ Result<void> Emitter::store(const Block& row, const Access& access, const LoopEn
     }
   }
   if (is_half(buffer.dtype)) value = cast_expr(Op::cast, buffer.dtype, value);
-  std::erase_if(loads_, [&](const auto& known) {
-    return known.load->id == storage.kernel_buffer.value;
-  });
+  std::erase_if(loads_,
+                [&](const auto& known) { return known.load->id == storage.kernel_buffer.value; });
   out.push_back({KernelStore{storage.kernel_buffer, index, value, lanes > 1 ? mask_ : nullptr}});
   if (lanes == 1 && mask_) lanes_bend_ = true;  // a scalar cannot be masked
   return {};
@@ -236,7 +236,8 @@ Result<Expr> Emitter::flat_index(const Block& row, const Access& access, const L
     }
   }
   consecutive = place.lane_stride == 1 && !place.lanes_bend && (!loose || loose->lanes == 1);
-  Expr base = consecutive || place.lane_stride == 0 ? LoopEnvironment::scalar(place) : at_lanes(place);
+  Expr base =
+      consecutive || place.lane_stride == 0 ? LoopEnvironment::scalar(place) : at_lanes(place);
   if (!loose) return base;
   const int lanes = std::max(loose->lanes, base->lanes);
   return binary(Op::add, widen(loose, lanes), widen(base, lanes));
@@ -281,9 +282,7 @@ Result<Expr> Emitter::load(const Block& row, const ExprNode& node, const LoopEnv
   const Buffer& buffer = program_.buffers[id];
   if (storage.in_registers) {
     const Resolved place = env.resolve(access.flat);
-    if (!place.terms.empty() || !access.loose.empty())
-      return fail("register buffer '{}' has an index that is not a constant after unrolling: {}",
-                  buffer.name, "unroll or vectorize every loop of its tile");
+    if (!place.terms.empty() || !access.loose.empty()) return not_constant(access, env);
     if (place.lanes_bend || (place.lane_stride != 0 && place.lane_stride != 1)) {
       lanes_bend_ = true;
       return computing_type(buffer.dtype) == DType::f32 || is_float(buffer.dtype)
@@ -298,7 +297,7 @@ Result<Expr> Emitter::load(const Block& row, const ExprNode& node, const LoopEnv
   Expr value = lanes == 1 ? load_expr(storage.kernel_buffer, buffer.dtype, {index})
                           : vector_load_expr(storage.kernel_buffer, buffer.dtype, lanes, index);
   if (mask_ && lanes > 1) value = with_args(value, {index, mask_});
-  const bool once = guarded_ || (mask_ && lanes > 1) || !access.loose.empty();
+  const bool once = guarded_ || !access.loose.empty();
   if (!once) value = remember(std::move(value), out);
   return is_half(buffer.dtype) ? convert(Op::cast, DType::f32, value, out) : value;
 }
@@ -309,8 +308,8 @@ std::optional<bool> Emitter::decide(const Block& row, const Expr& comparison,
   if (comparison->args[0]->dtype != DType::i64) return std::nullopt;
   auto [known, fresh] = differences_.try_emplace(Key{&row, comparison.get()});
   if (fresh)
-    known->second = index_form(program_, row,
-                               binary(Op::sub, comparison->args[0], comparison->args[1]));
+    known->second =
+        index_form(program_, row, binary(Op::sub, comparison->args[0], comparison->args[1]));
   if (!known->second) return std::nullopt;
   const Interval range = env.range(*known->second);
   switch (comparison->op) {
@@ -322,12 +321,14 @@ std::optional<bool> Emitter::decide(const Block& row, const Expr& comparison,
       if (range.high <= 0) return true;
       if (range.low > 0) return false;
       return std::nullopt;
-    case Op::eq: case Op::ne: {
+    case Op::eq:
+    case Op::ne: {
       const bool equal_sides = range.low == 0 && range.high == 0;
       if (!equal_sides && range.low <= 0 && range.high >= 0) return std::nullopt;
       return equal_sides == (comparison->op == Op::eq);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -341,8 +342,12 @@ Result<Expr> Emitter::translate(const Block& row, const Expr& expr, const LoopEn
       if (form.lanes_bend) lanes_bend_ = true;
       return at_lanes(form);
     }
-    case Op::load: return load(row, *expr, env, out);
-    case Op::eq: case Op::ne: case Op::lt: case Op::le:
+    case Op::load:
+      return load(row, *expr, env, out);
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
       if (const auto known = decide(row, expr, env)) return int_constant(*known, DType::b1);
       break;
     case Op::select: {
@@ -357,7 +362,8 @@ Result<Expr> Emitter::translate(const Block& row, const Expr& expr, const LoopEn
       const int lanes = std::max({condition->lanes, if_true->lanes, if_false->lanes});
       return select_expr(condition, widen(if_true, lanes), widen(if_false, lanes));
     }
-    default: break;
+    default:
+      break;
   }
   return translate_operation(row, expr, env, out);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 
 #include "lower/emitter.h"
 
@@ -11,7 +12,8 @@ constexpr int64_t kMostChunks = 8;           // of a vector loop written out
 constexpr int64_t kMostPeeled = 2;           // iterations written out behind a loop of full ones
 
 // Digits of `loop` that forms of these blocks use.
-void collect_digits(const Affine& form, LoopId loop, std::vector<std::pair<int64_t, int64_t>>& digits) {
+void collect_digits(const Affine& form, LoopId loop,
+                    std::vector<std::pair<int64_t, int64_t>>& digits) {
   for (const AffineTerm& term : form.terms) {
     if (term.inner) {
       collect_digits(*term.inner, loop, digits);
@@ -28,7 +30,9 @@ Emitter::Emitter(const Program& program, const Target& target, Kernel& kernel,
                  std::vector<Storage> storage)
     : program_(program), target_(target), kernel_(kernel), storage_(std::move(storage)) {}
 
-Result<void> Emitter::run() { return nodes(program_.body, LoopEnvironment(program_), kernel_.body); }
+Result<void> Emitter::run() {
+  return nodes(program_.body, LoopEnvironment(program_), kernel_.body);
+}
 
 std::vector<BlockId> Emitter::blocks_in(Node node) const {
   std::vector<BlockId> blocks = blocks_below(program_, node);
@@ -56,7 +60,8 @@ Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
   const Loop& row = program_.loops[id];
   std::vector<BlockId> cleared;
   if (!only_init_.valid()) cleared = TRY(hoist_inits(id, env, out));
-  const bool once = row.extent == 1 || (only_init_.valid() && drives(only_init_, id, AxisKind::reduce));
+  const bool once =
+      row.extent == 1 || (only_init_.valid() && drives(only_init_, id, AxisKind::reduce));
   if (once) {
     LoopEnvironment inner = env;
     inner.bind_constant(id, 0);
@@ -86,9 +91,10 @@ bool Emitter::drives(BlockId block, LoopId loop, AxisKind kind) const {
   return false;
 }
 
-// In front of the outermost loop of a reduction its init runs for all elements that the loop adds to: the
-// same nest without reduce loops. So no test for the first term stands inside. Where one loop drives
-// spatial and reduce axes at once there is no such place, and the test stays with the block.
+// In front of the outermost loop of a reduction its init runs for all elements that the loop adds
+// to: the same nest without reduce loops. So no test for the first term stands inside. Where one
+// loop drives spatial and reduce axes at once there is no such place, and the test stays with the
+// block.
 Result<std::vector<BlockId>> Emitter::hoist_inits(LoopId id, const LoopEnvironment& env,
                                                   KernelBody& out) {
   std::vector<BlockId> cleared;
@@ -135,7 +141,8 @@ void Emitter::bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody
   }
 }
 
-// A serial or parallel loop: full iterations, then the few that are cut, each written out for itself.
+// A serial or parallel loop: full iterations, then the few that are cut, each written out for
+// itself.
 Result<void> Emitter::counted_loop(LoopId id, LoopEnvironment env, KernelBody& out) {
   const Loop& row = program_.loops[id];
   const Limit limit = limit_of(id, env);
@@ -180,7 +187,8 @@ Result<void> Emitter::counted_loop(LoopId id, LoopEnvironment env, KernelBody& o
   return {};
 }
 
-Result<void> Emitter::unrolled_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
+Result<void> Emitter::unrolled_loop(LoopId id, LoopEnvironment& env, int64_t limit,
+                                    KernelBody& out) {
   for (int64_t i = 0; i < limit; ++i) {
     LoopEnvironment inner = env;
     inner.bind_constant(id, i);
@@ -215,7 +223,9 @@ bool Emitter::touches_registers(LoopId id) const {
   return false;
 }
 
-// Chunks of native width, in a loop where there are many, then ever smaller powers of two.
+// Chunks of native width, in a loop where there are many, then ever smaller powers of two; or,
+// where lanes can be masked, one more whole vector, whose lanes beyond the limit a predicate takes
+// out.
 Result<void> Emitter::vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
   if (lane_loop_) return unrolled_loop(id, env, limit, out);  // vectors have one dimension
   if (TRY(vector_reduction(id, env, limit, out))) return {};
@@ -238,7 +248,9 @@ Result<void> Emitter::vector_loop(LoopId id, LoopEnvironment& env, int64_t limit
   }
   while (at < limit) {
     int lanes = native;
-    while (lanes > limit - at) lanes /= 2;
+    const bool masked = target_.masks && at + native <= program_.loops[id].extent;
+    const bool one_narrower = std::has_single_bit(static_cast<uint64_t>(limit - at));
+    while (lanes > limit - at && (one_narrower || !masked)) lanes /= 2;
     LoopEnvironment inner = env;
     if (lanes > 1) {
       inner.bind_lanes(id, at, lanes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vectorised loop that reduces: each lane adds up its own terms in a register, and the lanes are added
-// once at the end. Several accumulators in turn, so that an addition need not wait for the last.
+// A vectorised loop that reduces: each lane adds up its own terms in a register, and the lanes are
+// added once at the end. Several accumulators in turn, so that an addition need not wait for the
+// last.
 //   for k in 1000 vectorized                 acc0 = x[0..15], acc1 = x[16..31], …
 //     S[i] = S[i] + x[k]             -->     for g: acc0 = acc0 + x[…], acc1 = acc1 + x[…], …
 //                                            S[i] = S[i] + reduce_add(acc0 + acc1 + …) + the rest
@@ -17,11 +18,16 @@ constexpr int64_t kAccumulators = 4;
 
 std::optional<Op> over_lanes(Op op) {
   switch (op) {
-    case Op::add: return Op::reduce_add;
-    case Op::mul: return Op::reduce_mul;
-    case Op::min: return Op::reduce_min;
-    case Op::max: return Op::reduce_max;
-    default: return std::nullopt;
+    case Op::add:
+      return Op::reduce_add;
+    case Op::mul:
+      return Op::reduce_mul;
+    case Op::min:
+      return Op::reduce_min;
+    case Op::max:
+      return Op::reduce_max;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -54,7 +60,8 @@ std::optional<Emitter::Sum> Emitter::sum_over(LoopId id, BlockId block) const {
   return std::nullopt;
 }
 
-// True: the loop is written. Only where it holds nothing but the block, with all predicates decided.
+// True: the loop is written. Only where it holds nothing but the block, with all predicates
+// decided.
 Result<bool> Emitter::vector_reduction(LoopId id, const LoopEnvironment& env, int64_t limit,
                                        KernelBody& out) {
   const std::vector<Node>& inside = program_.loops[id].body;
@@ -115,8 +122,10 @@ Result<bool> Emitter::vector_reduction(LoopId id, const LoopEnvironment& env, in
     const int64_t step = accumulators * native;
     forget_loads();
     for (int64_t i = 0; i < accumulators; ++i)
-      TRYV(accumulate(i, {Binding::Kind::lanes, step, chunks * native - 1, statement.var, step,
-                          i * native, native}, statement.body));
+      TRYV(accumulate(i,
+                      {Binding::Kind::lanes, step, chunks * native - 1, statement.var, step,
+                       i * native, native},
+                      statement.body));
     forget_loads();
     code.push_back({std::move(statement)});
     done += rounds * accumulators;
@@ -130,8 +139,9 @@ Result<bool> Emitter::vector_reduction(LoopId id, const LoopEnvironment& env, in
   for (int64_t at = chunks * native; at < limit;) {
     int lanes = native;
     while (lanes > limit - at) lanes /= 2;
-    Expr rest = TRY(term(lanes > 1 ? chunk_at(at, lanes)
-                                   : Binding{Binding::Kind::constant, at, at, {}, 1, at, 1}, code));
+    Expr rest = TRY(term(
+        lanes > 1 ? chunk_at(at, lanes) : Binding{Binding::Kind::constant, at, at, {}, 1, at, 1},
+        code));
     if (lanes > 1) rest = unary(*over_lanes(sum->op), rest);
     total = binary(sum->op, total, rest);
     at += lanes;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tails. Take the predicate i0*56 + i1*14 + i2 < 512, with i2 unrolled. Inside i1, the part i0*56 + i1*14
-// is known and i2 runs over 0…13, so a tile is
+// Tails. Take the predicate i0*56 + i1*14 + i2 < 512, with i2 unrolled. Inside i1, the part i0*56 +
+// i1*14 is known and i2 runs over 0…13, so a tile is
 //   full       if part ≤ 512 - 14,
-//   cut        else; and since the part is a multiple of 14, the cut tile is the one at 504, where i2
+//   cut        else; and since the part is a multiple of 14, the cut tile is the one at 504, where
+//   i2
 //              stops at 8, a constant.
-// peel writes both versions under one test at that point, which lies outside every loop below; shift lets
-// the part be at most 498, so that all tiles are full and the last overlaps its neighbour.
+// peel writes both versions under one test at that point, which lies outside every loop below;
+// shift lets the part be at most 498, so that all tiles are full and the last overlaps its
+// neighbour.
 #include <algorithm>
 #include <numeric>
 
@@ -67,8 +69,8 @@ bool is_cleared(const Program& program, const std::vector<Node>& list, const Blo
 bool is_gapless(const Affine& form, const LoopExtents& extents) {
   std::vector<std::pair<int64_t, int64_t>> digits;  // scale, largest value
   for (const AffineTerm& term : form.terms) {
-    const Interval range = range_of(Affine{{AffineTerm{term.loop, term.inner, term.div, term.mod, 1}}, 0},
-                                    extents);
+    const Interval range =
+        range_of(Affine{{AffineTerm{term.loop, term.inner, term.div, term.mod, 1}}, 0}, extents);
     digits.emplace_back(term.scale, range.high - range.low);
   }
   std::sort(digits.begin(), digits.end());
@@ -97,7 +99,8 @@ bool Emitter::is_cut_again(const std::vector<Node>& list, const Predicate& predi
   return false;
 }
 
-std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const {
+std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list,
+                                     const LoopEnvironment& env) const {
   for (const Node& node : list) {
     for (const BlockId id : blocks_in(node)) {
       for (const Predicate& predicate : program_.blocks[id].predicates) {
@@ -143,8 +146,8 @@ std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list, const LoopEn
   return std::nullopt;
 }
 
-Result<void> Emitter::version(const std::vector<Node>& list, const LoopEnvironment& env, const Cut& cut,
-                              KernelBody& out) {
+Result<void> Emitter::version(const std::vector<Node>& list, const LoopEnvironment& env,
+                              const Cut& cut, KernelBody& out) {
   const int64_t full = cut.predicate.bound - 1 - cut.rest.high;  // largest part of a full tile
   const int64_t last = cut.predicate.bound - 1 - cut.rest.low;   // largest part of any tile
   const Interval part = env.range(cut.part);
@@ -181,7 +184,8 @@ Result<void> Emitter::version(const std::vector<Node>& list, const LoopEnvironme
     tiles_ = saved;
   }
   forget_loads();
-  if (one_cut && part.high > cut_at && !rest.empty()) {  // tiles that hold nothing may come behind it
+  if (one_cut && part.high > cut_at &&
+      !rest.empty()) {  // tiles that hold nothing may come behind it
     KernelIf exact;
     exact.condition = binary(Op::eq, value, index_constant(cut_at));
     exact.then_body = std::move(rest);
@@ -216,16 +220,17 @@ Result<void> Emitter::check_shift(const std::vector<Node>& list, const LoopEnvir
         writes_cut_tile = true;
         Affine rest;
         if (!multiple_of(axis.binding, cut.part, rest))
-          return fail("shift tail of loop '{}': block '{}' uses the tile in another way for axis '{}'",
-                      loop_name, row.name, axis.name);
+          return fail(
+              "shift tail of loop '{}': block '{}' uses the tile in another way for axis '{}'",
+              loop_name, row.name, axis.name);
       }
       if (!writes_cut_tile) continue;
       for (const Predicate& predicate : row.predicates) {
         Affine rest;
         if (!uses_part(predicate.form) || multiple_of(predicate.form, cut.part, rest)) continue;
         if (env.has_unbound(predicate.form))
-          return fail("shift tail of loop '{}': block '{}' tests the tile in another way", loop_name,
-                      row.name);
+          return fail("shift tail of loop '{}': block '{}' tests the tile in another way",
+                      loop_name, row.name);
       }
       const bool accumulates = row.is_reduction() || reads_own_output(row);
       for (const Axis& axis : row.axes) {
@@ -234,13 +239,15 @@ Result<void> Emitter::check_shift(const std::vector<Node>& list, const LoopEnvir
         collect_loops(axis.binding, loops);
         for (const LoopId loop : loops)
           if (env.binding(loop).kind == Binding::Kind::variable)
-            return fail("shift tail of loop '{}': block '{}' reduces over loop '{}' outside of it, so "
-                        "a tile that is computed twice would be added twice",
-                        loop_name, row.name, program_.loops[loop].name);
+            return fail(
+                "shift tail of loop '{}': block '{}' reduces over loop '{}' outside of it, so "
+                "a tile that is computed twice would be added twice",
+                loop_name, row.name, program_.loops[loop].name);
       }
       if (accumulates && row.init.empty() && !is_cleared(program_, list, row))
-        return fail("shift tail of loop '{}': block '{}' adds to a tile that is not cleared inside it",
-                    loop_name, row.name);
+        return fail(
+            "shift tail of loop '{}': block '{}' adds to a tile that is not cleared inside it",
+            loop_name, row.name);
     }
   }
   return {};
@@ -275,14 +282,16 @@ Emitter::Limit Emitter::limit_of(LoopId id, const LoopEnvironment& env) const {
         own.constant = std::min(own.constant, floor_div(slack - outer.range.low, *scale) + 1);
         continue;
       }
-      // A tile that was cut as a whole, or masks, need no limit inside unrolled and vectorised loops.
+      // A tile that was cut as a whole, or masks, need no limit inside unrolled and vectorised
+      // loops.
       Affine bound;
       Affine free;
       env.split(rest, bound, free);
       const Interval least = env.range(free);
       Expr room = binary(Op::sub, index_constant(slack - least.low),
                          LoopEnvironment::scalar(env.resolve(bound)));
-      Expr limit = binary(Op::add, binary(Op::div, room, index_constant(*scale)), index_constant(1));
+      Expr limit =
+          binary(Op::add, binary(Op::div, room, index_constant(*scale)), index_constant(1));
       own.dynamic = own.dynamic ? binary(Op::min, own.dynamic, limit) : limit;
     }
     if (!common) {
@@ -298,8 +307,8 @@ Emitter::Limit Emitter::limit_of(LoopId id, const LoopEnvironment& env) const {
   return *common;
 }
 
-// How many iterations, from the first on, are full for every predicate that a written-out loop below
-// cuts; nullopt where none is cut by this loop alone.
+// How many iterations, from the first on, are full for every predicate that a written-out loop
+// below cuts; nullopt where none is cut by this loop alone.
 std::optional<int64_t> Emitter::full_iterations(LoopId id, const LoopEnvironment& env,
                                                 int64_t limit) const {
   std::optional<int64_t> full;
@@ -324,8 +333,8 @@ std::optional<int64_t> Emitter::full_iterations(LoopId id, const LoopEnvironment
       }
       if (!cuts || !plain || tail == Tail::shift) continue;
       if (tail == Tail::predicate && target_.masks) continue;
-      const int64_t count =
-          std::clamp<int64_t>(floor_div(predicate.bound - 1 - outer.range.high, *scale) + 1, 0, limit);
+      const int64_t count = std::clamp<int64_t>(
+          floor_div(predicate.bound - 1 - outer.range.high, *scale) + 1, 0, limit);
       if (count < limit) full = full ? std::min(*full, count) : count;
     }
   }

@@ -2,11 +2,12 @@
 //
 // Scheduled Program → Kernel statements, in one walk over its loops. Internal to lower/.
 //
-// The walk carries an LoopEnvironment. Serial and parallel loops bind a variable; unrolled ones are walked once
-// for each iteration with a constant; vectorised ones once for each chunk of native width. What a tail
-// leaves over is settled on the way (tails.cpp): loops run to a limit instead of testing, and where an
-// unrolled or vectorised part is cut, the code is versioned at the outermost point where it is known
-// whether it is. By the time a block is written, its predicates are decided; a test is the last resort.
+// The walk carries an LoopEnvironment. Serial and parallel loops bind a variable; unrolled ones are
+// walked once for each iteration with a constant; vectorised ones once for each chunk of native
+// width. What a tail leaves over is settled on the way (tails.cpp): loops run to a limit instead of
+// testing, and where an unrolled or vectorised part is cut, the code is versioned at the outermost
+// point where it is known whether it is. By the time a block is written, its predicates are
+// decided; a test is the last resort.
 #pragma once
 
 #include <map>
@@ -22,8 +23,8 @@
 
 namespace hone {
 
-// A load or store of a block: the flat element index in the buffer's storage, as a form over loops plus
-// what is not quasi-affine (data-dependent indices), each with its stride.
+// A load or store of a block: the flat element index in the buffer's storage, as a form over loops
+// plus what is not quasi-affine (data-dependent indices), each with its stride.
 struct Access {
   BufferId buffer;
   Affine flat;
@@ -33,10 +34,10 @@ struct Access {
 // A predicate that is undecided where only unrolled and vectorised loops are left to bind.
 struct Cut {
   Predicate predicate;
-  Affine part;     // over bound variables
-  Interval rest;   // of the remaining part of the form
+  Affine part;    // over bound variables
+  Interval rest;  // of the remaining part of the form
   Tail tail = Tail::peel;
-  LoopId loop;     // one of the loops that are cut, for messages
+  LoopId loop;  // one of the loops that are cut, for messages
 };
 
 class Emitter {
@@ -75,21 +76,22 @@ class Emitter {
   Result<void> check_shift(const std::vector<Node>& list, const LoopEnvironment& env,
                            const Cut& cut) const;
   struct Limit {
-    int64_t constant;   // iterations that may do something
-    Expr dynamic;       // null: the constant says all
+    int64_t constant;  // iterations that may do something
+    Expr dynamic;      // null: the constant says all
   };
   Limit limit_of(LoopId id, const LoopEnvironment& env) const;
-  std::optional<int64_t> full_iterations(LoopId id, const LoopEnvironment& env, int64_t limit) const;
+  std::optional<int64_t> full_iterations(LoopId id, const LoopEnvironment& env,
+                                         int64_t limit) const;
 
   // -- blocks (emit_blocks.cpp)
   Result<void> block(BlockId id, const LoopEnvironment& env, KernelBody& out);
   Result<void> instance(BlockId id, const LoopEnvironment& env, KernelBody& out);
   Result<void> lane_by_lane(BlockId id, const LoopEnvironment& env, KernelBody& out);
   Result<void> init(BlockId id, const LoopEnvironment& env, KernelBody& out);
-  Result<void> stores(const Block& block, const std::vector<Store>& list, const LoopEnvironment& env,
-                      KernelBody& out);
-  Result<void> store(const Block& block, const Access& access, const LoopEnvironment& env, Expr value,
-                     KernelBody& out);
+  Result<void> stores(const Block& block, const std::vector<Store>& list,
+                      const LoopEnvironment& env, KernelBody& out);
+  Result<void> store(const Block& block, const Access& access, const LoopEnvironment& env,
+                     Expr value, KernelBody& out);
   Result<Expr> translate(const Block& block, const Expr& expr, const LoopEnvironment& env,
                          KernelBody& out);
   Result<Expr> translate_operation(const Block& block, const Expr& expr, const LoopEnvironment& env,
@@ -99,7 +101,8 @@ class Emitter {
   Result<Expr> flat_index(const Block& block, const Access& access, const LoopEnvironment& env,
                           KernelBody& out, bool& consecutive);
   Expr at_lanes(const Resolved& form);
-  std::optional<bool> decide(const Block& block, const Expr& comparison, const LoopEnvironment& env);
+  std::optional<bool> decide(const Block& block, const Expr& comparison,
+                             const LoopEnvironment& env);
   const Access& access_of(const Block& block, const ExprNode* node, BufferId buffer,
                           const std::vector<Expr>& indices);
   Expr remember(Expr load, KernelBody& out);
@@ -117,9 +120,11 @@ class Emitter {
     Expr term;
   };
   std::optional<Sum> sum_over(LoopId id, BlockId block) const;
-  Result<bool> vector_reduction(LoopId id, const LoopEnvironment& env, int64_t limit, KernelBody& out);
+  Result<bool> vector_reduction(LoopId id, const LoopEnvironment& env, int64_t limit,
+                                KernelBody& out);
 
   // -- register tiles (register_tiles.cpp)
+  std::unexpected<Error> not_constant(const Access& access, const LoopEnvironment& env) const;
   Result<RegId> tile_register(BufferId buffer, int64_t start, int lanes, bool write);
   Result<Expr> read_tile(BufferId buffer, int64_t start, int lanes);
 
@@ -139,16 +144,16 @@ class Emitter {
     RegId reg;
   };
   std::vector<DoneLoad> loads_;  // in this straight line
-  std::set<uint64_t> given_up_;    // predicates that versioning could not decide
-  std::set<int32_t> init_done_;    // blocks whose init stands outside already
-  BlockId only_init_;              // valid: only the init of this block is written
-  std::vector<bool> known_;        // registers that remember() made
+  std::set<uint64_t> given_up_;  // predicates that versioning could not decide
+  std::set<int32_t> init_done_;  // blocks whose init stands outside already
+  BlockId only_init_;            // valid: only the init of this block is written
+  std::vector<bool> known_;      // registers that remember() made
   bool in_parallel_ = false;
-  Lanes lane_loop_;                // the vectorised loop that is bound to lanes
+  Lanes lane_loop_;  // the vectorised loop that is bound to lanes
   int lanes_ = 1;
-  Expr mask_;                      // of the instance being written
-  bool guarded_ = false;           // inside an arm of a select
-  bool lanes_bend_ = false;        // translation met an index that is not linear in the lane
+  Expr mask_;                // of the instance being written
+  bool guarded_ = false;     // inside an arm of a select
+  bool lanes_bend_ = false;  // translation met an index that is not linear in the lane
   int64_t statements_ = 0;
 };
 

@@ -100,17 +100,15 @@ void LoopEnvironment::split(const Affine& form, Affine& bound, Affine& rest) con
 bool LoopEnvironment::has_unbound(const Affine& form) const {
   std::vector<LoopId> loops;
   collect_loops(form, loops);
-  return std::any_of(loops.begin(), loops.end(), [&](LoopId loop) {
-    return binding(loop).kind == Binding::Kind::unbound;
-  });
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](LoopId loop) { return binding(loop).kind == Binding::Kind::unbound; });
 }
 
 bool LoopEnvironment::uses_lanes(const Affine& form) const {
   std::vector<LoopId> loops;
   collect_loops(form, loops);
-  return std::any_of(loops.begin(), loops.end(), [&](LoopId loop) {
-    return binding(loop).kind == Binding::Kind::lanes;
-  });
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](LoopId loop) { return binding(loop).kind == Binding::Kind::lanes; });
 }
 
 Interval LoopEnvironment::source_interval(const AffineTerm& term) const {

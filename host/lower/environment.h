@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about loop variables at a point of the lowered code, and forms under that knowledge.
+// What is known about loop variables at a point of the lowered code, and forms under that
+// knowledge.
 #pragma once
 
 #include <optional>
@@ -21,9 +22,9 @@ struct Binding {
     lanes,     // `lanes` iterations at once, the first of them var * step + offset
   };
   Kind kind = Kind::unbound;
-  int64_t low = 0;   // bounds of the iteration, all lanes included
+  int64_t low = 0;  // bounds of the iteration, all lanes included
   int64_t high = 0;
-  VarId var;         // invalid: only the offset counts
+  VarId var;  // invalid: only the offset counts
   int64_t step = 1;
   int64_t offset = 0;
   int lanes = 1;
@@ -31,7 +32,8 @@ struct Binding {
 
 // What versioning established about the bound part of a predicate's form:
 //   limit        part ≤ high (full tiles)
-//   replacement  part is `low` = `high` (the tile that is cut), or the variable `var` in [low, high]
+//   replacement  part is `low` = `high` (the tile that is cut), or the variable `var` in [low,
+//   high]
 //                (a tile that was moved back)
 struct Fact {
   Affine part;
@@ -44,7 +46,7 @@ struct Fact {
 // A form at a point: constant + Σ terms + lane_stride · lane, with bounds over all that may vary.
 struct Resolved {
   struct Term {
-    Expr value;      // i64 scalar over Kernel variables
+    Expr value;  // i64 scalar over Kernel variables
     int64_t scale;
   };
   std::vector<Term> terms;
@@ -65,15 +67,17 @@ class LoopEnvironment {
   void bind_constant(LoopId loop, int64_t value);
   void bind_variable(LoopId loop, VarId var, Interval range);
   void bind_lanes(LoopId loop, int64_t first, int lanes);
-  void bind(LoopId loop, const Binding& binding) { bindings_[static_cast<size_t>(loop.value)] = binding; }
+  void bind(LoopId loop, const Binding& binding) {
+    bindings_[static_cast<size_t>(loop.value)] = binding;
+  }
   void add_fact(Fact fact) { facts_.push_back(std::move(fact)); }
   bool is_settled(const Affine& part, int64_t high) const;  // known, or known to be at most `high`
   // A variable that holds (loop / div) mod `mod`, bound where the loop is.
   void add_digit(LoopId loop, int64_t div, int64_t mod, VarId var);
   bool has_digit(LoopId loop, int64_t div, int64_t mod) const;
 
-  // The part of a form whose loops are bound to variables, and the rest (constants and the base stay with
-  // the rest, so that equal tiles have equal parts).
+  // The part of a form whose loops are bound to variables, and the rest (constants and the base
+  // stay with the rest, so that equal tiles have equal parts).
   void split(const Affine& form, Affine& bound, Affine& rest) const;
 
   Resolved resolve(const Affine& form) const;
@@ -104,8 +108,8 @@ class LoopEnvironment {
   std::vector<Digit> digits_;
 };
 
-// How often `part` (all its terms, in proportion) stands in `form`, with no other term of its loops; then
-// `rest` is what is left. nullopt: it does not.
+// How often `part` (all its terms, in proportion) stands in `form`, with no other term of its
+// loops; then `rest` is what is left. nullopt: it does not.
 std::optional<int64_t> multiple_of(const Affine& form, const Affine& part, Affine& rest);
 
 }  // namespace hone

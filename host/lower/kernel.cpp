@@ -22,9 +22,11 @@ uint64_t hash_stmt(const KernelStmt& stmt, uint64_t hash) {
     return hash_body(branch->else_body, hash);
   }
   if (const auto* let = std::get_if<KernelLet>(&stmt.node))
-    return hash_combine(hash_combine(hash, static_cast<uint64_t>(let->var.value)), hash_of(let->value));
+    return hash_combine(hash_combine(hash, static_cast<uint64_t>(let->var.value)),
+                        hash_of(let->value));
   if (const auto* set = std::get_if<KernelSet>(&stmt.node))
-    return hash_combine(hash_combine(hash, static_cast<uint64_t>(set->reg.value)), hash_of(set->value));
+    return hash_combine(hash_combine(hash, static_cast<uint64_t>(set->reg.value)),
+                        hash_of(set->value));
   const KernelStore& store = std::get<KernelStore>(stmt.node);
   hash = hash_combine(hash, static_cast<uint64_t>(store.buffer.value));
   hash = hash_combine(hash_combine(hash, hash_of(store.index)), hash_of(store.value));
@@ -76,8 +78,8 @@ class Verifier {
       if (!kernel_.registers.contains(set->reg)) return fail("a register that is not there");
       const Register& reg = kernel_.registers[set->reg];
       if (reg.dtype != set->value->dtype || reg.lanes != set->value->lanes)
-        return fail("register '{}' of {}x{} is set to {}x{}", reg.name, to_string(reg.dtype), reg.lanes,
-                    to_string(set->value->dtype), set->value->lanes);
+        return fail("register '{}' of {}x{} is set to {}x{}", reg.name, to_string(reg.dtype),
+                    reg.lanes, to_string(set->value->dtype), set->value->lanes);
       return {};
     }
     return store(std::get<KernelStore>(stmt.node));
@@ -93,7 +95,8 @@ class Verifier {
       return fail("a {} is stored to '{}' of {}", to_string(store.value->dtype), buffer.name,
                   to_string(buffer.dtype));
     if (store.index->lanes != 1 && store.index->lanes != store.value->lanes)
-      return fail("'{}': {} values at {} places", buffer.name, store.value->lanes, store.index->lanes);
+      return fail("'{}': {} values at {} places", buffer.name, store.value->lanes,
+                  store.index->lanes);
     if (store.mask && (store.mask->lanes != store.value->lanes || store.mask->dtype != DType::b1))
       return fail("'{}': the mask does not fit the value", buffer.name);
     return store.mask ? expr(store.mask) : Result<void>{};

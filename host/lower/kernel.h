@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A Kernel: plain loops over index variables, flat memory, vector values and registers. What code
-// generators read and what costs are computed from. Nothing in it is left to be decided: vectors have
-// their final width, register tiles are registers, tails are code.
+// generators read and what costs are computed from. Nothing in it is left to be decided: vectors
+// have their final width, register tiles are registers, tails are code.
 //
-// Index variables are i64 scalars, each assigned once (by the For or Let that binds it). Registers are
-// mutable values of one dtype and lane count; a code generator makes SSA of them (control flow is
-// structured: phis stand only at For headers and after Ifs).
+// Index variables are i64 scalars, each assigned once (by the For or Let that binds it). Registers
+// are mutable values of one dtype and lane count; a code generator makes SSA of them (control flow
+// is structured: phis stand only at For headers and after Ifs). A register is undefined until it is
+// set.
+//
+// Operations that may stand in a Kernel: all but axis. exp, log, rsqrt, tanh, sigmoid, erf, pow and
+// mod of floats are operations here, so that features can count them and text stays short; code
+// generators write them out (codegen/math.h), no libm is called. f16 and bf16 are only loaded,
+// stored, cast and bitcast; arithmetic is on f32. A select may hold loads that are out of bounds
+// where it does not pick them: they must not be done there. Lanes of all operands of an operation
+// agree, except a select's condition, which may be a scalar.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +33,10 @@ using VarId = Id<struct VarTag>;
 using RegId = Id<struct RegTag>;
 
 enum class Space : uint8_t {
-  argument,   // pointer number `slot` of the call
-  workspace,  // at `offset` bytes of the workspace, one for all threads
+  argument,    // pointer number `slot` of the call
+  workspace,   // at `offset` bytes of the workspace, one for all threads
   per_worker,  // at `offset` bytes of the calling worker's part of the workspace
-  stack,      // in the frame
+  stack,       // in the frame
 };
 
 struct KernelBuffer {
@@ -74,7 +82,7 @@ struct KernelStore {
   BufferId buffer;  // row of Kernel::buffers
   Expr index;       // flat element index: scalar (consecutive elements) or vector (scatter)
   Expr value;
-  Expr mask;        // null: none; else b1 of the value's lanes
+  Expr mask;  // null: none; else b1 of the value's lanes
 };
 
 struct KernelStmt {

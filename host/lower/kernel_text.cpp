@@ -5,7 +5,8 @@
 namespace hone {
 namespace {
 
-// Rows of a table share names (the tiles of two versions); a number behind makes each readable alone.
+// Rows of a table share names (the tiles of two versions); a number behind makes each readable
+// alone.
 class KernelPrinter {
  public:
   explicit KernelPrinter(const Kernel& kernel) : kernel_(kernel) {
@@ -40,7 +41,9 @@ class KernelPrinter {
     for (int32_t i = 0; i < id.value; ++i) same += kernel_.vars[VarId{i}] == kernel_.vars[id];
     return same == 0 ? kernel_.vars[id] : fmt::format("{}.{}", kernel_.vars[id], same);
   }
-  std::string reg(RegId id) const { return fmt::format("{}.{}", kernel_.registers[id].name, id.value); }
+  std::string reg(RegId id) const {
+    return fmt::format("{}.{}", kernel_.registers[id].name, id.value);
+  }
   std::string expr(const Expr& value, DType wanted) const { return print(value, names_, wanted); }
 
   void line(int depth, const std::string& text) {
@@ -50,8 +53,9 @@ class KernelPrinter {
   void body(const KernelBody& statements, int depth) {
     for (const KernelStmt& stmt : statements) {
       if (const auto* loop = std::get_if<KernelFor>(&stmt.node)) {
-        line(depth, fmt::format("for {} in {} .. {}{}", var(loop->var), expr(loop->begin, DType::i64),
-                                expr(loop->end, DType::i64), loop->parallel ? " parallel" : ""));
+        line(depth,
+             fmt::format("for {} in {} .. {}{}", var(loop->var), expr(loop->begin, DType::i64),
+                         expr(loop->end, DType::i64), loop->parallel ? " parallel" : ""));
         body(loop->body, depth + 1);
       } else if (const auto* branch = std::get_if<KernelIf>(&stmt.node)) {
         line(depth, fmt::format("if {}", expr(branch->condition, DType::b1)));

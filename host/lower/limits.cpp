@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts live registers statement by statement, backwards: accumulators, operands that are kept, whatever
-// is needed later. Exact for the statements as they stand; a code generator may reorder them, and does so
-// to need fewer, hardly more.
+// Counts live registers statement by statement, backwards: accumulators, operands that are kept,
+// whatever is needed later. Exact for the statements as they stand; a code generator may reorder
+// them, and does so to need fewer, hardly more.
 #include "lower/limits.h"
 
 #include <algorithm>
@@ -106,9 +106,8 @@ class LiveRegisters {
     for (const int32_t reg : carried) set_live(reg, true);
     const std::vector<bool> around = live_;
     const std::string_view outer = std::exchange(loop_, kernel_.vars[loop.var]);
-    const bool holds_tile = std::any_of(carried.begin(), carried.end(), [&](int32_t reg) {
-      return set[static_cast<size_t>(reg)];
-    });
+    const bool holds_tile = std::any_of(carried.begin(), carried.end(),
+                                        [&](int32_t reg) { return set[static_cast<size_t>(reg)]; });
     body(loop.body, holds_tile);
     loop_ = outer;
     restore(around);

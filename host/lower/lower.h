@@ -17,9 +17,10 @@ struct LowerOptions {
   std::function<void(std::string_view pass, const std::string& text)> log;
 };
 
-// Arguments of the Kernel: inputs and params, then outputs, each in the order of the Program's buffers.
-// Error: what the target cannot do as scheduled, with block, loop or buffer and the reason (a register
-// buffer with a variable index, a shift tail where it is not legal, too many registers, …).
+// Arguments of the Kernel: inputs and params, then outputs, each in the order of the Program's
+// buffers. Error: what the target cannot do as scheduled, with block, loop or buffer and the reason
+// (a register buffer with a variable index, a shift tail where it is not legal, too many registers,
+// …).
 Result<Kernel> lower(const Program& program, const Target& target, const LowerOptions& options);
 
 }  // namespace hone

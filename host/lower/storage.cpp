@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Offsets: buffers are placed in order of size, largest first, each at the lowest 64-byte aligned offset
-// where nothing that lives at the same time lies. Life is counted in top-level nests, which run one after
-// the other.
+// Offsets: buffers are placed in order of size, largest first, each at the lowest 64-byte aligned
+// offset where nothing that lives at the same time lies. Life is counted in top-level nests, which
+// run one after the other.
 #include "lower/storage.h"
 
 #include <algorithm>
@@ -45,9 +45,8 @@ std::vector<LoopId> common_loops(const Program& program, BufferId buffer,
   }
   const auto shared = std::find_if(common.begin(), common.end(), [&](LoopId loop) {
     if (program.loops[loop].kind == LoopKind::vectorized) return true;
-    return std::any_of(blocks.begin(), blocks.end(), [&](BlockId block) {
-      return carries(program, block, buffer, loop);
-    });
+    return std::any_of(blocks.begin(), blocks.end(),
+                       [&](BlockId block) { return carries(program, block, buffer, loop); });
   });
   common.erase(shared, common.end());
   return common;
@@ -106,7 +105,8 @@ bool covers(const Region& outer, const Region& inner) {
   return true;
 }
 
-// The deepest place at which all that is read is written in the same iteration, and what is live there.
+// The deepest place at which all that is read is written in the same iteration, and what is live
+// there.
 void set_place(const Program& program, BufferId buffer, const std::vector<BlockId>& accessors,
                Storage& storage) {
   std::vector<LoopId> fixed = common_loops(program, buffer, accessors);
@@ -151,7 +151,8 @@ int64_t assign_offsets(std::vector<Life> lives, Kernel& kernel) {
       for (const Life& other : placed) {
         const int64_t begin = kernel.buffers[other.buffer].offset;
         const bool apart = other.last < life.first || life.last < other.first ||
-                           begin + align(other.bytes) <= offset || offset + align(life.bytes) <= begin;
+                           begin + align(other.bytes) <= offset ||
+                           offset + align(life.bytes) <= begin;
         if (apart) continue;
         offset = begin + align(other.bytes);
         moved = true;
@@ -170,10 +171,10 @@ void add_arguments(const Program& program, std::vector<Storage>& storage, Kernel
   for (const bool outputs : {false, true}) {
     for (int32_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[BufferId{i}];
-      if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != outputs) continue;
+      if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != outputs)
+        continue;
       Storage& row = storage[static_cast<size_t>(i)];
-      for (const int64_t extent : buffer.shape)
-        row.region.push_back({affine_constant(0), extent});
+      for (const int64_t extent : buffer.shape) row.region.push_back({affine_constant(0), extent});
       set_strides(row);
       KernelBuffer argument;
       argument.name = buffer.name;
@@ -207,7 +208,8 @@ Result<std::vector<Storage>> plan_storage(const Program& program, Kernel& kernel
       for (const BlockId block : accessors)
         if (is_parallel(program, parent_of(program, Node{{}, block})) &&
             !is_parallel(program, row.place))
-          return fail("register buffer '{}' crosses the iterations of a parallel loop", buffer.name);
+          return fail("register buffer '{}' crosses the iterations of a parallel loop",
+                      buffer.name);
       continue;
     }
     KernelBuffer memory;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a Kernel statement by statement, so that lowering is tested without a code generator. It is
-// stricter than a machine: an element out of its buffer, a temp or a register that is read before it is
-// written, and a temp whose workspace another buffer has overwritten are errors with the place named.
+// stricter than a machine: an element out of its buffer, a temp or a register that is read before
+// it is written, and a temp whose workspace another buffer has overwritten are errors with the
+// place named.
 #pragma once
 
 #include <optional>
@@ -120,7 +121,8 @@ class KernelInterpreter {
                           : buffer.space == Space::per_worker ? kernel_.workspace_bytes_per_worker
                                                               : INT64_MAX;
     const int64_t begin = address(id, buffer, at);
-    if (begin + bytes_of(buffer.dtype) > limit) return fail("'{}' leaves its workspace", buffer.name);
+    if (begin + bytes_of(buffer.dtype) > limit)
+      return fail("'{}' leaves its workspace", buffer.name);
     for (int64_t byte = 0; byte < bytes_of(buffer.dtype); ++byte)
       pool_of(buffer)[begin + byte] = Cell{id.value, what};
     return {};
@@ -152,7 +154,8 @@ class KernelInterpreter {
   Result<Lanes> value(const Expr& expr, const Lanes& active) {
     const size_t lanes = static_cast<size_t>(expr->lanes);
     switch (expr->op) {
-      case Op::constant: return Lanes(lanes, {expr->int_value, expr->float_value});
+      case Op::constant:
+        return Lanes(lanes, {expr->int_value, expr->float_value});
       case Op::var: {
         const auto& var = vars_[static_cast<size_t>(expr->id)];
         if (!var) return fail("variable '{}' is not bound", kernel_.vars[VarId{expr->id}]);
@@ -161,13 +164,17 @@ class KernelInterpreter {
       case Op::reg: {
         const Lanes& held = registers_[static_cast<size_t>(expr->id)];
         if (held.empty())
-          return fail("register '{}' is read before it is set", kernel_.registers[RegId{expr->id}].name);
+          return fail("register '{}' is read before it is set",
+                      kernel_.registers[RegId{expr->id}].name);
         if (held.size() != lanes) return fail("register {} has {} lanes", expr->id, held.size());
         return held;
       }
-      case Op::load: return load(expr, active);
-      case Op::select: return select(expr, active);
-      default: break;
+      case Op::load:
+        return load(expr, active);
+      case Op::select:
+        return select(expr, active);
+      default:
+        break;
     }
     std::vector<Lanes> args;
     for (const Expr& arg : expr->args)
@@ -226,12 +233,16 @@ class KernelInterpreter {
   static ScalarValue operation(const Expr& expr, const std::vector<Lanes>& args, size_t lane) {
     const auto arg = [&](size_t i) { return args[i][args[i].size() == 1 ? 0 : lane]; };
     switch (expr->op) {
-      case Op::broadcast: return args[0][0];
-      case Op::ramp: return {args[0][0].as_int + static_cast<int64_t>(lane) * args[1][0].as_int, 0};
-      case Op::extract: return args[0][static_cast<size_t>(args[1][0].as_int)];
+      case Op::broadcast:
+        return args[0][0];
+      case Op::ramp:
+        return {args[0][0].as_int + static_cast<int64_t>(lane) * args[1][0].as_int, 0};
+      case Op::extract:
+        return args[0][static_cast<size_t>(args[1][0].as_int)];
       case Op::cast:
       case Op::saturate:
-      case Op::bitcast: return fold_cast(expr->op, expr->dtype, expr->args[0]->dtype, arg(0));
+      case Op::bitcast:
+        return fold_cast(expr->op, expr->dtype, expr->args[0]->dtype, arg(0));
       case Op::fma:
         return {0, fold_fma(expr->dtype, arg(0).as_float, arg(1).as_float, arg(2).as_float)};
       case Op::eq:
@@ -240,10 +251,12 @@ class KernelInterpreter {
       case Op::le: {
         const ScalarValue a = arg(0);
         const ScalarValue b = arg(1);
-        return {fold_compare(expr->op, expr->args[0]->dtype, a.as_int, b.as_int, a.as_float, b.as_float),
+        return {fold_compare(expr->op, expr->args[0]->dtype, a.as_int, b.as_int, a.as_float,
+                             b.as_float),
                 0};
       }
-      default: break;
+      default:
+        break;
     }
     const ScalarValue a = arg(0);
     const ScalarValue b = args.size() > 1 ? arg(1) : ScalarValue{};

@@ -47,13 +47,15 @@ inline Result<void> check_lowered(const Program& program, const Kernel& kernel, 
   for (const bool written : {false, true}) {
     for (int32_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[BufferId{i}];
-      if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != written) continue;
+      if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != written)
+        continue;
       Elements elements(static_cast<size_t>(element_count(buffer)), {-77, -77.0});
       if (written) {
         outputs.push_back(BufferId{i});
       } else {
         const Tensor& tensor = tensors.at(BufferId{i});
-        for (int64_t at = 0; at < tensor.count(); ++at) elements[static_cast<size_t>(at)] = tensor.at(at);
+        for (int64_t at = 0; at < tensor.count(); ++at)
+          elements[static_cast<size_t>(at)] = tensor.at(at);
       }
       arguments.push_back(std::move(elements));
     }
@@ -79,7 +81,8 @@ inline Result<void> check_lowered(const Program& program, const Kernel& kernel, 
     for (int64_t at = 0; at < got.count(); ++at)
       got.set(at, arguments[first_output + i][static_cast<size_t>(at)]);
     const Tensor& wanted = tensors.at(outputs[i]);
-    const double tolerance = bytes_of(buffer.dtype) == 2 && is_float(buffer.dtype) ? 0x1p-6 : 0x1p-17;
+    const double tolerance =
+        bytes_of(buffer.dtype) == 2 && is_float(buffer.dtype) ? 0x1p-6 : 0x1p-17;
     if (rounds ? close(got, wanted, tolerance) : equal_bits(got, wanted)) continue;
     for (int64_t at = 0; at < got.count(); ++at)
       if (got.number(at) != wanted.number(at))
@@ -90,7 +93,8 @@ inline Result<void> check_lowered(const Program& program, const Kernel& kernel, 
   return {};
 }
 
-// Lowers, verifies and compares. An Error of lower() itself is a refusal: `refused` says which it was.
+// Lowers, verifies and compares. An Error of lower() itself is a refusal: `refused` says which it
+// was.
 inline Result<void> check_lowering(const Program& program, const Target& target,
                                    const Tensors& inputs, bool& refused) {
   const Result<Kernel> kernel = lower(program, target, {});

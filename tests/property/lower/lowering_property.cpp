@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of every kind under random schedules, lowered for machines of every kind: the Kernel, run
-// statement by statement, computes what the Program computes, bit for bit where nothing rounds. A refusal
-// is right only where the schedule asked for registers or shift tails.
+// Programs of every kind under random schedules, lowered for machines of every kind: the Kernel,
+// run statement by statement, computes what the Program computes, bit for bit where nothing rounds.
+// A refusal is right only where the schedule asked for registers or shift tails.
 #include <algorithm>
 #include <iterator>
 
@@ -230,8 +230,8 @@ class RandomSchedule {
       default: {
         const std::vector<BufferId> read = reads_of(program_.blocks[block]);
         if (read.empty()) return;
-        const Result<BlockId> copy =
-            cache_read(program_, block, pick(read), rng_.chance(0.5) ? Scope::stack : Scope::workspace);
+        const Result<BlockId> copy = cache_read(program_, block, pick(read),
+                                                rng_.chance(0.5) ? Scope::stack : Scope::workspace);
         if (!copy) return;
         const std::vector<LoopId> places = compute_locations(program_, *copy, false);
         if (!places.empty()) (void)compute_at(program_, *copy, pick(places));
@@ -262,7 +262,8 @@ class RandomSchedule {
 };
 
 bool may_refuse(const std::string& message) {
-  return message.find("register") != std::string::npos || message.find("shift") != std::string::npos;
+  return message.find("register") != std::string::npos ||
+         message.find("shift") != std::string::npos;
 }
 
 }  // namespace
@@ -287,7 +288,8 @@ TEST_CASE("kernels compute what their programs compute") {
     } else if (was_refused && may_refuse(result.error().message)) {
       ++refused;
     } else {
-      INFO("seed ", seed, " target ", target.name, "\n", print(program), "\n", result.error().message);
+      INFO("seed ", seed, " target ", target.name, "\n", print(program), "\n",
+           result.error().message);
       CHECK(false);
     }
   }
