@@ -113,7 +113,6 @@ void CFunctionWriter::declare_registers(const std::set<int32_t>& ids,
     else
       line(fmt::format("{} r{} = 0;", c_type(reg.dtype), id));
     line(fmt::format("(void)r{};", id));
-    line(fmt::format("(void)r{};", id));
   }
 }
 

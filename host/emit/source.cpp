@@ -61,6 +61,9 @@ std::string task_source_text(const Library& library, const LibraryTask& task) {
   address.push_back("(uintptr_t)workspace");
   std::string text = head(library, fmt::format("{} as portable C99", task.c_name));
   text += fmt::format("#include \"{}.h\"\n\n", library.prefix);
+  // A kernel defines the hook itself unless it is told that it is there.
+  text +=
+      fmt::format("#define HONE_PARALLEL\n#define hone_parallel {}_parallel\n\n", library.prefix);
   text += task.kernel_source;
   text += fill_template(kPublicFunction, {{"p", library.prefix},
                                           {"P", library.upper()},

@@ -2,6 +2,9 @@
 /* net: scale as portable C99. Written by Hone 1.2.3. */
 #include "net.h"
 
+#define HONE_PARALLEL
+#define hone_parallel net_parallel
+
 /* kernel */
 
 static void run_in_line(const net_parallel *self,
