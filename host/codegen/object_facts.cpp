@@ -6,7 +6,7 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/ELF.h>  // ELFObjectFile.h brings in a header that clang refuses in C++23
 #include <llvm/Support/DataExtractor.h>
 #pragma GCC diagnostic pop
 
@@ -15,11 +15,18 @@ namespace {
 
 namespace object = llvm::object;
 
-Result<std::unique_ptr<object::ObjectFile>> open_elf(std::string_view elf) {
-  auto file = object::ObjectFile::createELFObjectFile(
-      llvm::MemoryBufferRef(llvm::StringRef(elf.data(), elf.size()), "kernel"), false);
-  if (!file) return fail("object file: {}", llvm::toString(file.takeError()));
-  return std::move(*file);
+// Calls `read` with the file as 32-bit or 64-bit little endian ELF.
+template <typename T, typename Read>
+Result<T> with_elf(std::string_view bytes, Read read) {
+  const llvm::StringRef text(bytes.data(), bytes.size());
+  const auto as = [&](auto elf) -> Result<T> {
+    if (!elf) return fail("object file: {}", llvm::toString(elf.takeError()));
+    return read(*elf);
+  };
+  const bool wide = bytes.size() > llvm::ELF::EI_CLASS &&
+                    bytes[llvm::ELF::EI_CLASS] == llvm::ELF::ELFCLASS64;
+  if (wide) return as(object::ELFFile<object::ELF64LE>::create(text));
+  return as(object::ELFFile<object::ELF32LE>::create(text));
 }
 
 // Pairs of a function's address and the size of its frame.
@@ -58,37 +65,40 @@ Result<Image> flatten_as(const object::ELFFile<ElfType>& elf, uint64_t load_addr
   return image;
 }
 
-}  // namespace
-
-Result<ObjectCode> read_object(std::string_view elf) {
-  const auto file = TRY(open_elf(elf));
+template <typename ElfType>
+Result<ObjectCode> sizes_of(const object::ELFFile<ElfType>& elf) {
   ObjectCode code;
-  code.bytes.assign(elf.begin(), elf.end());
-  for (const object::SectionRef& section : file->sections()) {
-    const object::ELFSectionRef elf_section(section);
-    const int64_t bytes = static_cast<int64_t>(section.getSize());
-    if ((elf_section.getFlags() & llvm::ELF::SHF_EXECINSTR) != 0)
+  auto sections = elf.sections();
+  if (!sections) return fail("object file: {}", llvm::toString(sections.takeError()));
+  for (const auto& section : *sections) {
+    const int64_t bytes = static_cast<int64_t>(section.sh_size);
+    if ((section.sh_flags & llvm::ELF::SHF_EXECINSTR) != 0)
       code.text_bytes += bytes;
-    else if ((elf_section.getFlags() & llvm::ELF::SHF_ALLOC) != 0)
+    else if ((section.sh_flags & llvm::ELF::SHF_ALLOC) != 0)
       code.rodata_bytes += bytes;
-    auto name = section.getName();
+    auto name = elf.getSectionName(section);
     if (!name) return fail("object file: {}", llvm::toString(name.takeError()));
     if (*name != ".stack_sizes") continue;
-    auto content = section.getContents();
+    auto content = elf.getSectionContents(section);
     if (!content) return fail("object file: {}", llvm::toString(content.takeError()));
+    const llvm::StringRef text(reinterpret_cast<const char*>(content->data()), content->size());
     code.stack_bytes =
-        std::max(code.stack_bytes, deepest_frame(*content, file->getBytesInAddress()));
+        std::max(code.stack_bytes, deepest_frame(text, ElfType::Is64Bits ? 8 : 4));
   }
   return code;
 }
 
+}  // namespace
+
+Result<ObjectCode> read_object(std::string_view elf) {
+  ObjectCode code =
+      TRY(with_elf<ObjectCode>(elf, [](const auto& file) { return sizes_of(file); }));
+  code.bytes.assign(elf.begin(), elf.end());
+  return code;
+}
+
 Result<Image> flatten(std::string_view elf, uint64_t load_address) {
-  const auto file = TRY(open_elf(elf));
-  if (const auto* wide = llvm::dyn_cast<object::ELF64LEObjectFile>(file.get()))
-    return flatten_as(wide->getELFFile(), load_address);
-  if (const auto* narrow = llvm::dyn_cast<object::ELF32LEObjectFile>(file.get()))
-    return flatten_as(narrow->getELFFile(), load_address);
-  return fail("linked file: neither 32-bit nor 64-bit little endian");
+  return with_elf<Image>(elf, [&](const auto& file) { return flatten_as(file, load_address); });
 }
 
 }  // namespace hone
