@@ -99,8 +99,31 @@ bool Emitter::is_cut_again(const std::vector<Node>& list, const Predicate& predi
   return false;
 }
 
+// Whether tiles that end at the bound of this predicate reach all that the blocks of the list
+// write: one may go on further than another.
+bool Emitter::shift_reaches(const std::vector<Node>& list, const LoopEnvironment& env,
+                            const Cut& cut) const {
+  const int64_t full = cut.predicate.bound - 1 - cut.rest.high;
+  for (const Node& node : list) {
+    for (const BlockId id : blocks_in(node)) {
+      const Block& row = program_.blocks[id];
+      for (const Axis& axis : row.axes) {
+        Affine rest;
+        const auto times = multiple_of(axis.binding, cut.part, rest);
+        if (!times || *times < 0) continue;
+        int64_t wanted = std::min(axis.extent - 1, env.range(axis.binding).high);
+        for (const Predicate& predicate : row.predicates)
+          if (equal(predicate.form, axis.binding)) wanted = std::min(wanted, predicate.bound - 1);
+        if (*times * full + env.range(rest).high < wanted) return false;
+      }
+    }
+  }
+  return true;
+}
+
 std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list,
                                      const LoopEnvironment& env) const {
+  std::optional<Cut> second_best;
   for (const Node& node : list) {
     for (const BlockId id : blocks_in(node)) {
       for (const Predicate& predicate : program_.blocks[id].predicates) {
@@ -139,11 +162,16 @@ std::optional<Cut> Emitter::find_cut(const std::vector<Node>& list,
         cut.rest = env.range(rest);
         if (env.is_settled(cut.part, predicate.bound - 1 - cut.rest.high)) continue;
         if (env.range(cut.part).low + cut.rest.low < 0) continue;
+        if (cut.tail == Tail::shift && !shift_reaches(list, env, cut)) {
+          cut.tail = Tail::peel;
+          if (!second_best) second_best = cut;
+          continue;
+        }
         return cut;
       }
     }
   }
-  return std::nullopt;
+  return second_best;
 }
 
 Result<void> Emitter::version(const std::vector<Node>& list, const LoopEnvironment& env,

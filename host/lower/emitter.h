@@ -68,6 +68,8 @@ class Emitter {
   // -- tails (emit_tails.cpp)
   bool is_cut_again(const std::vector<Node>& list, const Predicate& predicate,
                     const Affine& tile) const;
+  bool shift_reaches(const std::vector<Node>& list, const LoopEnvironment& env,
+                     const Cut& cut) const;
   std::optional<Cut> find_cut(const std::vector<Node>& list, const LoopEnvironment& env) const;
   Result<void> version(const std::vector<Node>& list, const LoopEnvironment& env, const Cut& cut,
                        KernelBody& out);

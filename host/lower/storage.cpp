@@ -140,8 +140,9 @@ size_t top_index(const Program& program, BlockId block) {
 
 // Gives offsets and returns the bytes that all need together.
 int64_t assign_offsets(std::vector<Life> lives, Kernel& kernel) {
-  std::stable_sort(lives.begin(), lives.end(),
-                   [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.buffer < b.buffer;
+  });
   int64_t total = 0;
   std::vector<Life> placed;
   for (const Life& life : lives) {

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "lowering.h"
+#include "random_program.h"
 #include "schedule/primitives.h"
 
 namespace hone::test {
@@ -268,16 +269,18 @@ bool may_refuse(const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("kernels compute what their programs compute") {
-  constexpr uint64_t kFirstSeed = 20'261'201;
-  constexpr int kSchedules = 2500;
+namespace {
+
+constexpr int kSchedules = 2500;  // of each case
+
+template <typename Make>
+void check_many(uint64_t first_seed, const Make& make) {
   int right = 0;
   int refused = 0;
   for (int i = 0; i < kSchedules; ++i) {
-    const uint64_t seed = kFirstSeed + static_cast<uint64_t>(i);
+    const uint64_t seed = first_seed + static_cast<uint64_t>(i);
     Rng rng(seed);
-    const char* const text = kPrograms[rng.below(std::size(kPrograms))];
-    Program program = parse_program(text, "program").value();
+    Program program = make(rng);
     const Tensors inputs = random_inputs(program, rng);
     RandomSchedule(program, rng).run();
     const Target target = target_of(kTargetShapes[rng.below(std::size(kTargetShapes))]);
@@ -295,6 +298,18 @@ TEST_CASE("kernels compute what their programs compute") {
   }
   MESSAGE(right << " right, " << refused << " refused");
   CHECK(right > kSchedules / 2);
+}
+
+}  // namespace
+
+TEST_CASE("kernels compute what their programs compute") {
+  check_many(20'261'201, [](Rng& rng) {
+    return parse_program(kPrograms[rng.below(std::size(kPrograms))], "program").value();
+  });
+}
+
+TEST_CASE("kernels compute what random programs compute") {
+  check_many(77'000'001, [](Rng& rng) { return random_program(rng, RandomProgramOptions{}); });
 }
 
 }  // namespace hone::test
