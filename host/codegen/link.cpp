@@ -71,13 +71,21 @@ Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_
   const FileDescriptor out(ends[0]);
   FileDescriptor in(ends[1]);
   const std::string paths[] = {path_of(input.get()), path_of(script.get()), path_of(in.get())};
-  const char* const arguments[] = {"ld.lld",         "-static",
-                                   "--threads=1",    "--build-id=none",
-                                   "--no-rosegment", "-z",
-                                   "norelro",        "--entry",
-                                   entry.c_str(),    "-T",
-                                   paths[1].c_str(), "-o",
-                                   paths[2].c_str(), paths[0].c_str()};
+  const char* const arguments[] = {"ld.lld",
+                                   "-static",
+                                   "--threads=1",
+                                   "--build-id=none",
+                                   "--no-rosegment",
+                                   "-z",
+                                   "norelro",
+                                   "--fatal-warnings",
+                                   "--entry",
+                                   entry.c_str(),
+                                   "-T",
+                                   paths[1].c_str(),
+                                   "-o",
+                                   paths[2].c_str(),
+                                   paths[0].c_str()};
   std::string linked;
   std::thread reader([&] { linked = read_to_end(out.get()); });
   std::string messages;
