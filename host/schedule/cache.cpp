@@ -198,6 +198,13 @@ std::vector<BlockId> other_readers(const Program& program, BufferId buffer, Bloc
   return readers;
 }
 
+std::string new_axis_name(const Block& block, std::string name) {
+  while (std::any_of(block.axes.begin(), block.axes.end(),
+                     [&](const Axis& axis) { return axis.name == name; }))
+    name += "_";
+  return name;
+}
+
 // `to[…] = from[…]`, with axes named as in the block that writes `from`. Without bindings yet.
 Block writing_block(const Program& program, const Block& block, BufferId from, BufferId to,
                     const std::vector<std::optional<size_t>>& axes) {
@@ -206,7 +213,8 @@ Block writing_block(const Program& program, const Block& block, BufferId from, B
   copy.name = fresh_block_name(program, buffer.name + "_copy");
   std::vector<Expr> indices;
   for (size_t dim = 0; dim < axes.size(); ++dim) {
-    const std::string name = axes[dim] ? block.axes[*axes[dim]].name : fmt::format("d{}", dim);
+    const std::string name =
+        axes[dim] ? block.axes[*axes[dim]].name : new_axis_name(block, fmt::format("d{}", dim));
     copy.axes.push_back({name, AxisKind::spatial, buffer.shape[dim], {}});
     indices.push_back(axis_expr(static_cast<int32_t>(dim)));
   }
