@@ -148,7 +148,7 @@ void endless(buffers_t buffers, void* workspace, parallel_t parallel) {
   for (;;) __asm__ volatile("");
 }
 
-static void endless_part(void* context, intptr_t part) {
+static void endless_part(void* context, intptr_t part, intptr_t worker) {
   (void)context, (void)part;
   for (;;) __asm__ volatile("");
 }

@@ -20,7 +20,7 @@ told=0
 for ((i = 0; i < kills; ++i)); do
   "$hone" tune small.toml --trials $wanted --db t.db --json >progress.txt 2>err.txt &
   pid=$!
-  sleep "0.$(printf '%03d' $((RANDOM % 400 + 50)))"
+  sleep "0.$(printf '%03d' $((RANDOM % 800 + 100)))"
   kill -9 $pid 2>/dev/null
   wait $pid 2>/dev/null
   # What was told as the best so far is in the file.

@@ -25,6 +25,7 @@ struct OpKernel {
   Kernel kernel;
   Run run;
   std::vector<OpCheck> checks;
+  bool denormals = true;  // false: the machine may give 0 for a denormal f32
 };
 
 struct OpKernelOptions {
