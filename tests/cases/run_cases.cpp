@@ -146,7 +146,7 @@ int run_folder(const std::string& folder, bool update) {
 int main(int argc, char** argv) {
   const bool update = argc == 3 && std::string_view(argv[2]) == "--update";
   if (argc < 2 || (argc == 3 && !update) || argc > 3) {
-    std::printf("usage: run_cases FOLDER [--update], such as run_cases tests/cases/trace\n");
+    std::printf("usage: run_cases FOLDER [--update], FOLDER being tests/cases/trace or another of its kind\n");
     return 2;
   }
   return hone::run_folder(argv[1], update);
