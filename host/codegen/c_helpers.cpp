@@ -349,7 +349,7 @@ std::string CHelpers::use_math(Op op, DType dtype) {
   const Expr a = reg_expr(0, dtype, 1);
   const Expr b = facts(op).arity > 1 ? reg_expr(1, dtype, 1) : nullptr;
   const Expr value = expand_math(op, a, b, true);
-  CExprWriter writer(*this, nullptr);
+  CExprWriter writer(*this);
   writer.name_register(0, "a", 1);
   writer.name_register(1, "b", 1);
   std::string body;

@@ -13,8 +13,7 @@ namespace hone {
 // Expressions as C text. A vector expression is written for one lane, which the variable `l` names.
 class CExprWriter {
  public:
-  // `kernel` may be null where no memory is read.
-  CExprWriter(CHelpers& helpers, const Kernel* kernel) : helpers_(helpers), kernel_(kernel) {}
+  explicit CExprWriter(CHelpers& helpers) : helpers_(helpers) {}
 
   void name_register(int32_t id, std::string name, int lanes);
 
@@ -46,7 +45,6 @@ class CExprWriter {
   std::string fresh() { return "t" + std::to_string(next_name_++); }
 
   CHelpers& helpers_;
-  const Kernel* kernel_;
   std::map<int32_t, std::pair<std::string, int>> registers_;
   std::unordered_map<const ExprNode*, std::string> names_;
   int next_name_ = 0;

@@ -24,7 +24,7 @@ struct SourceState {
 class CFunctionWriter {
  public:
   explicit CFunctionWriter(SourceState& source)
-      : source_(source), kernel_(source.kernel), exprs_(source.helpers, &source.kernel) {
+      : source_(source), kernel_(source.kernel), exprs_(source.helpers) {
     for (int32_t id = 0; id < kernel_.registers.size(); ++id)
       exprs_.name_register(id, fmt::format("r{}", id), kernel_.registers[RegId{id}].lanes);
   }

@@ -69,10 +69,15 @@ ExprEmitter::Address ExprEmitter::address(BufferId buffer, const LinearForm& ind
   const KernelBuffer& facts_of = kernel_.buffers[buffer];
   const int64_t bytes = bytes_of(facts_of.dtype);
   llvm::Type* element = memory_type(facts_of.dtype, 1);
-  std::vector<LinearTerm> terms = index.terms;
-  std::stable_sort(terms.begin(), terms.end(), [&](const LinearTerm& a, const LinearTerm& b) {
-    return depth_of(a.atom, frame_.depths) < depth_of(b.atom, frame_.depths);
-  });
+  // Insertion keeps the order of equals; there are a handful of terms.
+  std::vector<LinearTerm> terms;
+  for (const LinearTerm& term : index.terms) {
+    const int depth = depth_of(term.atom, frame_.depths);
+    const auto deeper = std::find_if(terms.begin(), terms.end(), [&](const LinearTerm& other) {
+      return depth_of(other.atom, frame_.depths) > depth;
+    });
+    terms.insert(deeper, term);
+  }
   Value* pointer = frame_.bases[static_cast<size_t>(buffer.value)];
   ENSURE(pointer != nullptr, "buffer {} has no address here", facts_of.name);
   int64_t align = kBaseAlign;

@@ -46,10 +46,11 @@ std::vector<size_t> tiled_axes(const Block& block, size_t vector_axis) {
   for (size_t i = 0; i < block.axes.size(); ++i)
     if (block.axes[i].kind == AxisKind::spatial && i != vector_axis && block.axes[i].extent > 1)
       axes.push_back(i);
-  std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return a > b; });
-  std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) {
-    return std::min<int64_t>(block.axes[a].extent, kTallestTile) >
-           std::min<int64_t>(block.axes[b].extent, kTallestTile);
+  const auto height = [&](size_t axis) {
+    return std::min<int64_t>(block.axes[axis].extent, kTallestTile);
+  };
+  std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) {
+    return height(a) != height(b) ? height(a) > height(b) : a > b;
   });
   if (axes.size() > kTiledAxes) axes.resize(kTiledAxes);
   std::sort(axes.begin(), axes.end());
