@@ -159,25 +159,39 @@ bool in(const std::vector<LoopId>& loops, LoopId loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
-// For two loops that change places. A loop whose value the element says is the same for all terms
-// of the element, and may stand anywhere.
-Result<void> check_exchange(const Program& program, const Block& block,
-                            std::span<const LoopId> loops, LoopId a, LoopId b) {
-  const std::vector<LoopId> reduce = loops_of_axes(block, AxisKind::reduce);
-  const std::vector<LoopId> spatial = loops_of_axes(block, AxisKind::spatial);
+// What the loops around a reduction drive.
+struct Roles {
+  explicit Roles(const Block& block)
+      : reduce(loops_of_axes(block, AxisKind::reduce)),
+        spatial(loops_of_axes(block, AxisKind::spatial)) {}
+  bool is_mixed(LoopId loop) const { return in(reduce, loop) && in(spatial, loop); }
+
+  std::vector<LoopId> reduce;
+  std::vector<LoopId> spatial;
+};
+
+// Whether the value of the loop is the same for all terms of an element: then it may stand
+// anywhere.
+bool said_by_element(const Program& program, const Block& block, std::span<const LoopId> loops,
+                     LoopId loop) {
   std::vector<Affine> element;
   for (const Axis& axis : block.axes)
     if (axis.kind == AxisKind::spatial) element.push_back(axis.binding);
-  const bool both_reduce = in(reduce, a) && in(reduce, b);
+  return determines(program, element, loops, std::span(&loop, 1));
+}
+
+// For two loops that change places.
+Result<void> check_exchange(const Program& program, const Block& block, const Roles& roles,
+                            std::span<const LoopId> loops, LoopId a, LoopId b) {
   for (const auto& [mixed, other] : {std::pair(a, b), std::pair(b, a)}) {
-    if (!in(reduce, mixed) || !in(spatial, mixed)) continue;
-    if (!in(reduce, other) && determines(program, element, loops, std::span(&other, 1))) continue;
+    if (!roles.is_mixed(mixed)) continue;
+    if (!in(roles.reduce, other) && said_by_element(program, block, loops, other)) continue;
     return fail(
         "loops {} and {} cannot change places: {} drives both spatial and reduce axes of block {}, "
         "whose init would no longer come first",
         program.loops[a].name, program.loops[b].name, program.loops[mixed].name, block.name);
   }
-  if (both_reduce && !is_order_free(block))
+  if (in(roles.reduce, a) && in(roles.reduce, b) && !is_order_free(block))
     return fail(
         "loops {} and {} cannot change places: the update of block {} is not known to allow its "
         "terms in any order",
@@ -185,13 +199,13 @@ Result<void> check_exchange(const Program& program, const Block& block,
   return {};
 }
 
-Result<void> check_reduction_order(const Program& program, const Block& block,
+Result<void> check_reduction_order(const Program& program, const Block& block, const Roles& roles,
                                    std::span<const LoopId> before, std::span<const LoopId> after) {
   for (size_t i = 0; i < after.size(); ++i) {
     for (size_t j = i + 1; j < after.size(); ++j) {
       const auto first = std::find(before.begin(), before.end(), after[i]);
       if (first < std::find(before.begin(), before.end(), after[j])) continue;
-      TRYV(check_exchange(program, block, after, after[j], after[i]));
+      TRYV(check_exchange(program, block, roles, after, after[j], after[i]));
     }
   }
   return {};
@@ -199,28 +213,27 @@ Result<void> check_reduction_order(const Program& program, const Block& block,
 
 // Below the outermost reduce loop every iteration has to be an instance of its own; checked if a
 // loop came below it that was above it.
-Result<void> check_instances_apart(const Program& program, const Block& block,
+Result<void> check_instances_apart(const Program& program, const Block& block, const Roles& roles,
                                    std::span<const LoopId> before, std::span<const LoopId> after) {
-  const std::vector<LoopId> reduce = loops_of_axes(block, AxisKind::reduce);
   const auto below_reduce = [&](std::span<const LoopId> loops) {
-    const auto outermost =
-        std::find_if(loops.begin(), loops.end(), [&](LoopId loop) { return in(reduce, loop); });
+    const auto outermost = std::find_if(loops.begin(), loops.end(),
+                                        [&](LoopId loop) { return in(roles.reduce, loop); });
     return std::vector<LoopId>(outermost, loops.end());
   };
   const std::vector<LoopId> old_inner = below_reduce(before);
   const std::vector<LoopId> inner = below_reduce(after);
-  const bool grew =
-      std::any_of(inner.begin(), inner.end(), [&](LoopId loop) { return !in(old_inner, loop); });
-  if (!grew) return {};
+  std::vector<LoopId> came = inner;
+  std::erase_if(came, [&](LoopId loop) { return in(old_inner, loop); });
+  if (came.empty()) return {};
   std::vector<Affine> forms;
   for (const Axis& axis : block.axes) forms.push_back(axis.binding);
-  for (const LoopId loop : inner) {
-    if (in(old_inner, loop) || determines(program, forms, inner, std::span(&loop, 1))) continue;
-    return fail(
-        "loop {} cannot move below a reduce loop of block {}: it computes elements again that "
-        "other iterations compute",
-        program.loops[loop].name, block.name);
-  }
+  if (determines(program, forms, inner, came)) return {};
+  for (const LoopId loop : came)
+    if (!determines(program, forms, inner, std::span(&loop, 1)))
+      return fail(
+          "loop {} cannot move below a reduce loop of block {}: it computes elements again that "
+          "other iterations compute",
+          program.loops[loop].name, block.name);
   return {};
 }
 
@@ -233,8 +246,9 @@ Result<void> check_order(const Program& program, const std::vector<LoopId>& path
     std::vector<LoopId> after = before;
     const auto at = std::find(after.begin(), after.end(), path[0]);
     std::copy(new_path.begin(), new_path.end(), at);
-    TRYV(check_reduction_order(program, block, before, after));
-    if (!block.init.empty()) TRYV(check_instances_apart(program, block, before, after));
+    const Roles roles(block);
+    TRYV(check_reduction_order(program, block, roles, before, after));
+    if (!block.init.empty()) TRYV(check_instances_apart(program, block, roles, before, after));
   }
   std::vector<LoopId> fixed = loops_above(program, Node{path.back(), {}});
   fixed.push_back(path.back());
