@@ -43,7 +43,8 @@ std::vector<BlockId> Emitter::blocks_in(Node node) const {
   return blocks;
 }
 
-Result<void> Emitter::nodes(const std::vector<Node>& list, LoopEnvironment env, KernelBody& out) {
+Result<void> Emitter::nodes(const std::vector<Node>& list, const LoopEnvironment& env,
+                            KernelBody& out) {
   if (const auto cut = find_cut(list, env)) return version(list, env, *cut, out);
   for (const Node& node : list) {
     if (only_init_.valid() && blocks_in(node).empty()) continue;
@@ -56,7 +57,7 @@ Result<void> Emitter::nodes(const std::vector<Node>& list, LoopEnvironment env, 
   return {};
 }
 
-Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
+Result<void> Emitter::loop(LoopId id, const LoopEnvironment& env, KernelBody& out) {
   const Loop& row = program_.loops[id];
   std::vector<BlockId> cleared;
   if (!only_init_.valid()) cleared = TRY(hoist_inits(id, env, out));
@@ -77,8 +78,8 @@ Result<void> Emitter::loop(LoopId id, LoopEnvironment& env, KernelBody& out) {
   return {};
 }
 
-Result<void> Emitter::iteration(LoopId id, LoopEnvironment env, KernelBody& out) {
-  TRYV(nodes(program_.loops[id].body, std::move(env), out));
+Result<void> Emitter::iteration(LoopId id, const LoopEnvironment& env, KernelBody& out) {
+  TRYV(nodes(program_.loops[id].body, env, out));
   // Registers of buffers that live inside an iteration are free again.
   for (size_t i = 0; i < storage_.size(); ++i)
     if (storage_[i].in_registers && storage_[i].place == id) tiles_.erase(static_cast<int32_t>(i));
@@ -109,8 +110,7 @@ Result<std::vector<BlockId>> Emitter::hoist_inits(LoopId id, const LoopEnvironme
     }
     if (!apart) continue;
     only_init_ = block;
-    LoopEnvironment inner = env;
-    const auto done = loop(id, inner, out);
+    const auto done = loop(id, env, out);
     only_init_ = BlockId{};
     if (!done) return std::unexpected(done.error());
     init_done_.insert(block.value);
@@ -143,7 +143,7 @@ void Emitter::bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody
 
 // A serial or parallel loop: full iterations, then the few that are cut, each written out for
 // itself.
-Result<void> Emitter::counted_loop(LoopId id, LoopEnvironment env, KernelBody& out) {
+Result<void> Emitter::counted_loop(LoopId id, const LoopEnvironment& env, KernelBody& out) {
   const Loop& row = program_.loops[id];
   const Limit limit = limit_of(id, env);
   if (limit.constant <= 0) return {};
@@ -187,7 +187,7 @@ Result<void> Emitter::counted_loop(LoopId id, LoopEnvironment env, KernelBody& o
   return {};
 }
 
-Result<void> Emitter::unrolled_loop(LoopId id, LoopEnvironment& env, int64_t limit,
+Result<void> Emitter::unrolled_loop(LoopId id, const LoopEnvironment& env, int64_t limit,
                                     KernelBody& out) {
   for (int64_t i = 0; i < limit; ++i) {
     LoopEnvironment inner = env;
@@ -226,7 +226,8 @@ bool Emitter::touches_registers(LoopId id) const {
 // Chunks of native width, in a loop where there are many, then ever smaller powers of two; or,
 // where lanes can be masked, one more whole vector, whose lanes beyond the limit a predicate takes
 // out.
-Result<void> Emitter::vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out) {
+Result<void> Emitter::vector_loop(LoopId id, const LoopEnvironment& env, int64_t limit,
+                                  KernelBody& out) {
   if (lane_loop_) return unrolled_loop(id, env, limit, out);  // vectors have one dimension
   if (TRY(vector_reduction(id, env, limit, out))) return {};
   const int native = lanes_for(id);

@@ -290,7 +290,7 @@ Result<void> Emitter::shifted(const std::vector<Node>& list, LoopEnvironment env
   out.push_back({KernelLet{base, binary(Op::min, LoopEnvironment::scalar(env.resolve(cut.part)),
                                         index_constant(full))}});
   env.add_fact({cut.part, true, base, part.low, full});
-  return nodes(list, std::move(env), out);
+  return nodes(list, env, out);
 }
 
 // Iterations beyond the limit do nothing for any block below.

@@ -51,12 +51,12 @@ class Emitter {
   using Lanes = std::optional<LoopId>;
 
   // -- loops (emit_loops.cpp)
-  Result<void> nodes(const std::vector<Node>& list, LoopEnvironment env, KernelBody& out);
-  Result<void> loop(LoopId id, LoopEnvironment& env, KernelBody& out);
-  Result<void> counted_loop(LoopId id, LoopEnvironment env, KernelBody& out);
-  Result<void> unrolled_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out);
-  Result<void> vector_loop(LoopId id, LoopEnvironment& env, int64_t limit, KernelBody& out);
-  Result<void> iteration(LoopId id, LoopEnvironment env, KernelBody& out);
+  Result<void> nodes(const std::vector<Node>& list, const LoopEnvironment& env, KernelBody& out);
+  Result<void> loop(LoopId id, const LoopEnvironment& env, KernelBody& out);
+  Result<void> counted_loop(LoopId id, const LoopEnvironment& env, KernelBody& out);
+  Result<void> unrolled_loop(LoopId id, const LoopEnvironment& env, int64_t limit, KernelBody& out);
+  Result<void> vector_loop(LoopId id, const LoopEnvironment& env, int64_t limit, KernelBody& out);
+  Result<void> iteration(LoopId id, const LoopEnvironment& env, KernelBody& out);
   void bind_digits(LoopId id, VarId var, LoopEnvironment& env, KernelBody& out);
   Result<void> vector_iteration(LoopId id, const LoopEnvironment& env, int lanes, KernelBody& out);
   bool touches_registers(LoopId id) const;

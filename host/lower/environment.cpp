@@ -6,20 +6,21 @@
 namespace hone {
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return fold_int(Op::div, DType::i64, a, b); }
+// Divisors are positive here.
+int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 Interval digit_interval(Interval source, const AffineTerm& term) {
   const Interval q{floor_div(source.low, term.div), floor_div(source.high, term.div)};
   if (term.mod == 0) return q;
   if (floor_div(q.low, term.mod) == floor_div(q.high, term.mod))
-    return {fold_int(Op::mod, DType::i64, q.low, term.mod),
-            fold_int(Op::mod, DType::i64, q.high, term.mod)};
+    return {floor_mod(q.low, term.mod), floor_mod(q.high, term.mod)};
   return {0, term.mod - 1};
 }
 
 int64_t digit_of(int64_t source, const AffineTerm& term) {
   const int64_t q = floor_div(source, term.div);
-  return term.mod == 0 ? q : fold_int(Op::mod, DType::i64, q, term.mod);
+  return term.mod == 0 ? q : floor_mod(q, term.mod);
 }
 
 Expr digit_expr(Expr source, const AffineTerm& term) {
@@ -177,6 +178,13 @@ void LoopEnvironment::add_lane_term(const AffineTerm& term, Resolved& result) co
 }
 
 void LoopEnvironment::add_term(const AffineTerm& term, Resolved& result) const {
+  if (!term.inner && binding(term.loop).kind == Binding::Kind::constant) {  // most terms are
+    const int64_t value = term.scale * digit_of(binding(term.loop).low, term);
+    result.constant += value;
+    result.range.low += value;
+    result.range.high += value;
+    return;
+  }
   const Affine single{{term}, 0};
   const Interval interval = digit_interval(source_interval(term), term);
   if (interval.low == interval.high) {
