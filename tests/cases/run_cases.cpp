@@ -2,7 +2,7 @@
 //
 // Runs the cases of a folder: run_cases FOLDER [--update]. A case needs no C++. Sections:
 //
-//   before     a Program
+//   before     a Program; or `workload`, a computation in the text language
 //   trace      a trace
 //   decisions  optional: a row of decisions for a trace that is open
 //   after      the Program that it must give
@@ -19,6 +19,8 @@
 
 #include "base/text.h"
 #include "case_file.h"
+#include "frontend/graph.h"
+#include "frontend/to_program.h"
 #include "ir/interpret.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -33,11 +35,19 @@ struct Outcome {
   std::string text;     // of the Program, or the message and a line end
 };
 
+Result<Program> first_program(const TextCase& one) {
+  if (const auto text = one.sections.find("before"); text != one.sections.end())
+    return parse_program(text->second, "before");
+  const auto text = one.sections.find("workload");
+  if (text == one.sections.end()) return fail("the case has neither `before` nor `workload`");
+  const Graph graph = TRY(parse_graph({text->second, "workload", 1}));
+  return to_program(graph, "workload");
+}
+
 // Error: the case cannot run, or its result is wrong whatever the text says.
 Result<Outcome> run_case(const TextCase& one) {
-  for (const char* section : {"before", "trace"})
-    if (!one.sections.contains(section)) return fail("the case has no `{}`", section);
-  const Program before = TRY(parse_program(one.sections.at("before"), "before"));
+  if (!one.sections.contains("trace")) return fail("the case has no `trace`");
+  const Program before = TRY(first_program(one));
   TRYV(verify(before));
   const Result<Trace> trace = parse_trace(one.sections.at("trace"), "trace");
   if (!trace) return Outcome{true, trace.error().message + "\n"};
@@ -146,7 +156,9 @@ int run_folder(const std::string& folder, bool update) {
 int main(int argc, char** argv) {
   const bool update = argc == 3 && std::string_view(argv[2]) == "--update";
   if (argc < 2 || (argc == 3 && !update) || argc > 3) {
-    std::printf("usage: run_cases FOLDER [--update], FOLDER being tests/cases/trace or another of its kind\n");
+    std::printf(
+        "usage: run_cases FOLDER [--update], FOLDER being tests/cases/trace or another of its "
+        "kind\n");
     return 2;
   }
   return hone::run_folder(argv[1], update);
