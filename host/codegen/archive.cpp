@@ -7,7 +7,6 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Support/DataExtractor.h>
 #include <llvm/Support/MemoryBuffer.h>
 #pragma GCC diagnostic pop
 
@@ -53,29 +52,6 @@ Result<Symbols> symbols_of(const std::vector<uint8_t>& object) {
   std::ranges::sort(symbols.defined);
   std::ranges::sort(symbols.undefined);
   return symbols;
-}
-
-// Pairs of a function's address and the size of its frame.
-Result<int64_t> frames_of(const std::vector<uint8_t>& object) {
-  auto file = llvm::object::ObjectFile::createELFObjectFile(as_buffer(object, "object"));
-  if (!file) return fail("not an object: {}", llvm::toString(file.takeError()));
-  int64_t total = 0;
-  for (const llvm::object::SectionRef& section : (*file)->sections()) {
-    auto name = section.getName();
-    auto content = section.getContents();
-    if (!name || !content) {
-      llvm::consumeError(name.takeError());
-      llvm::consumeError(content.takeError());
-      return fail("the sections of an object cannot be read");
-    }
-    if (*name != ".stack_sizes") continue;
-    const llvm::DataExtractor data(*content, true, (*file)->getBytesInAddress());
-    for (uint64_t offset = 0; offset < content->size();) {
-      data.getAddress(&offset);
-      total += static_cast<int64_t>(data.getULEB128(&offset));
-    }
-  }
-  return total;
 }
 
 }  // namespace hone

@@ -51,7 +51,4 @@ struct Symbols {  // global ones, sorted
 };
 Result<Symbols> symbols_of(const std::vector<uint8_t>& object);
 
-// Frames of all functions added up: nothing calls itself, so no chain of calls needs more.
-Result<int64_t> frames_of(const std::vector<uint8_t>& object);
-
 }  // namespace hone

@@ -35,7 +35,8 @@ struct ObjectCode {
   std::vector<uint8_t> bytes;  // ELF relocatable; the same input gives the same bytes
   int64_t text_bytes = 0;
   int64_t rodata_bytes = 0;
-  int64_t stack_bytes = 0;  // deepest frame of the entry and its outlined bodies
+  // Frames of all functions added up: nothing calls itself, so no chain of calls needs more.
+  int64_t stack_bytes = 0;
 };
 
 struct CodegenOptions {

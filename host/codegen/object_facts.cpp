@@ -30,14 +30,14 @@ Result<T> with_elf(std::string_view bytes, Read read) {
 }
 
 // Pairs of a function's address and the size of its frame.
-int64_t deepest_frame(llvm::StringRef section, uint8_t address_bytes) {
+int64_t sum_of_frames(llvm::StringRef section, uint8_t address_bytes) {
   const llvm::DataExtractor data(section, true, address_bytes);
-  uint64_t deepest = 0;
+  uint64_t sum = 0;
   for (uint64_t offset = 0; offset < section.size();) {
     data.getAddress(&offset);
-    deepest = std::max(deepest, data.getULEB128(&offset));
+    sum += data.getULEB128(&offset);
   }
-  return static_cast<int64_t>(deepest);
+  return static_cast<int64_t>(sum);
 }
 
 template <typename ElfType>
@@ -82,8 +82,7 @@ Result<ObjectCode> sizes_of(const object::ELFFile<ElfType>& elf) {
     auto content = elf.getSectionContents(section);
     if (!content) return fail("object file: {}", llvm::toString(content.takeError()));
     const llvm::StringRef text(reinterpret_cast<const char*>(content->data()), content->size());
-    code.stack_bytes =
-        std::max(code.stack_bytes, deepest_frame(text, ElfType::Is64Bits ? 8 : 4));
+    code.stack_bytes += sum_of_frames(text, ElfType::Is64Bits ? 8 : 4);
   }
   return code;
 }

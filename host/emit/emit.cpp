@@ -141,7 +141,7 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
   row.kernel_source = TRY(c_source(kernel, options)).text;
   row.text_bytes = object.text_bytes + front.text_bytes;
   row.rodata_bytes = object.rodata_bytes + front.rodata_bytes;
-  row.stack_bytes = TRY(frames_of(object.bytes)) + TRY(frames_of(front.bytes));
+  row.stack_bytes = object.stack_bytes + front.stack_bytes;
   row.object_hash =
       hash_bytes({reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()});
   if (row.record && row.record->trial.outcome.text_bytes != object.text_bytes)

@@ -134,18 +134,10 @@ class ValueFlow {
   }
 
   bool operation_is_exact(const Expr& expr, const RangeScope& scope) const {
+    if (rounds_by_nature(expr->op)) return false;
     switch (expr->op) {
       case Op::constant:
         return !is_float(expr->dtype) || std::floor(expr->float_value) == expr->float_value;
-      case Op::exp:
-      case Op::log:
-      case Op::sqrt:
-      case Op::rsqrt:
-      case Op::tanh:
-      case Op::sigmoid:
-      case Op::erf:
-      case Op::pow:
-        return false;
       case Op::div:
         return !is_float(expr->dtype);
       case Op::cast:

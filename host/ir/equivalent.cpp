@@ -32,15 +32,8 @@ std::map<BufferId, int64_t> index_bounds(const Program& program) {
 bool rounds(const ExprNode& node) {
   if (!is_float(node.dtype)) return false;
   if (node.dtype == DType::f16 || node.dtype == DType::bf16) return true;
+  if (rounds_by_nature(node.op)) return true;
   switch (node.op) {
-    case Op::exp:
-    case Op::log:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::erf:
-    case Op::pow:
     case Op::div:
     case Op::mod:
       return true;

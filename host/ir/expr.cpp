@@ -207,7 +207,7 @@ ScalarValue fold_bitcast(DType to, DType from, ScalarValue value) {
 
 const OpFacts& facts(Op op) { return kFacts[static_cast<size_t>(op)]; }
 
-bool accepts(Op op, DType dtype) {
+bool rounds_by_nature(Op op) {
   switch (op) {
     case Op::exp:
     case Op::log:
@@ -216,10 +216,19 @@ bool accepts(Op op, DType dtype) {
     case Op::tanh:
     case Op::sigmoid:
     case Op::erf:
+    case Op::pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool accepts(Op op, DType dtype) {
+  if (rounds_by_nature(op)) return is_float(dtype);
+  switch (op) {
     case Op::floor:
     case Op::ceil:
     case Op::round:
-    case Op::pow:
     case Op::fma:
       return is_float(dtype);
     case Op::shl:

@@ -103,6 +103,8 @@ struct OpFacts {
   int precedence;  // of infix operators: higher binds tighter
 };
 const OpFacts& facts(Op op);
+// Functions of floats whose results are rounded whatever the operands: exp, log, the roots, ….
+bool rounds_by_nature(Op op);
 // Whether an operation is defined on operands of a type; the makers below ENSURE it.
 bool accepts(Op op, DType dtype);
 

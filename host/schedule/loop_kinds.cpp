@@ -14,22 +14,19 @@
 #include <algorithm>
 
 #include "ir/region.h"
+#include "ir/text.h"
 #include "schedule/legality.h"
 #include "schedule/primitives.h"
 
 namespace hone {
 namespace {
 
-constexpr std::string_view kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
-
-std::string_view name_of(LoopKind kind) { return kNames[static_cast<size_t>(kind)]; }
-
 Result<void> check_no_kind_yet(const Program& program, LoopId loop, LoopKind wanted) {
   TRYV(check_alive(program, loop));
   const Loop& row = program.loops[loop];
   if (row.kind == LoopKind::serial) return {};
-  return fail("loop {} is {} already and cannot become {}", row.name, name_of(row.kind),
-              name_of(wanted));
+  return fail("loop {} is {} already and cannot become {}", row.name, to_string(row.kind),
+              to_string(wanted));
 }
 
 // First loop above or below that has one of two kinds; invalid: none.
@@ -68,7 +65,7 @@ Result<void> check_writes_apart(const Program& program, LoopId loop, LoopKind ki
       return fail(
           "loop {} cannot be {}: it drives reduce axis {} of block {}, so that its iterations "
           "write the same elements",
-          program.loops[loop].name, name_of(kind), axis->name, block.name);
+          program.loops[loop].name, to_string(kind), axis->name, block.name);
     std::vector<LoopId> varying = loops_above(program, Node{{}, id});
     varying.erase(varying.begin(), std::find(varying.begin(), varying.end(), loop));
     for (const std::vector<Store>* stores : {&block.init, &block.body}) {
@@ -81,7 +78,7 @@ Result<void> check_writes_apart(const Program& program, LoopId loop, LoopKind ki
           return fail(
               "loop {} cannot be {}: different iterations may write the same element of {} in "
               "block {}",
-              program.loops[loop].name, name_of(kind), program.buffers[store.buffer].name,
+              program.loops[loop].name, to_string(kind), program.buffers[store.buffer].name,
               block.name);
       }
     }
@@ -95,7 +92,7 @@ Result<void> check_independent(const Program& program, LoopId loop, LoopKind kin
   fixed.push_back(loop);
   if (auto apart = check_iterations_apart(program, loop, fixed); !apart)
     return std::unexpected(
-        within(apart.error(), "loop {} cannot be {}", program.loops[loop].name, name_of(kind)));
+        within(apart.error(), "loop {} cannot be {}", program.loops[loop].name, to_string(kind)));
   return {};
 }
 
@@ -107,7 +104,7 @@ Result<void> parallel(Program& program, LoopId loop) {
   if (const LoopId above = find_kind_above(program, loop, LoopKind::parallel, LoopKind::vectorized);
       above.valid())
     return fail("loop {} cannot be parallel: it lies in {} loop {}", name,
-                name_of(program.loops[above].kind), program.loops[above].name);
+                to_string(program.loops[above].kind), program.loops[above].name);
   if (const LoopId below = find_kind_below(program, loop, LoopKind::parallel, LoopKind::parallel);
       below.valid())
     return fail("loop {} cannot be parallel: loop {} below it is parallel", name,
@@ -128,7 +125,7 @@ Result<void> vectorize(Program& program, LoopId loop) {
   if (const LoopId below = find_kind_below(program, loop, LoopKind::parallel, LoopKind::vectorized);
       below.valid())
     return fail("loop {} cannot be vectorized: loop {} below it is {}", name,
-                program.loops[below].name, name_of(program.loops[below].kind));
+                program.loops[below].name, to_string(program.loops[below].kind));
   TRYV(check_independent(program, loop, LoopKind::vectorized));
   program.loops[loop].kind = LoopKind::vectorized;
   return {};

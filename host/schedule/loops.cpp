@@ -25,6 +25,7 @@
 // reads what another iteration wrote.
 #include <algorithm>
 
+#include "ir/text.h"
 #include "schedule/legality.h"
 #include "schedule/nest.h"
 #include "schedule/primitives.h"
@@ -42,11 +43,10 @@ Affine value_of(const Program& program, LoopId loop) {
 }
 
 Result<void> check_serial(const Program& program, LoopId loop, std::string_view what) {
-  constexpr std::string_view kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
   const Loop& row = program.loops[loop];
   if (row.kind == LoopKind::serial) return {};
   return fail("loop {} is {}: {} comes before a loop is given its kind", row.name,
-              kNames[static_cast<size_t>(row.kind)], what);
+              to_string(row.kind), what);
 }
 
 Result<std::vector<int64_t>> complete_factors(const Loop& loop, std::span<const int64_t> factors,

@@ -9,14 +9,20 @@
 #include <array>
 
 #include "base/text.h"
+#include "ir/text.h"
 #include "schedule/trace.h"
 #include "schedule/trace_fields.h"
 
 namespace hone {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTailNames = {"exact", "peel", "shift", "predicate"};
-constexpr std::array<std::string_view, 3> kScopeNames = {"workspace", "stack", "registers"};
+// The words of an enumeration from its first enumerator to `last`.
+template <typename E>
+std::vector<std::string_view> words_up_to(E last) {
+  std::vector<std::string_view> words;
+  for (int i = 0; i <= static_cast<int>(last); ++i) words.push_back(to_string(static_cast<E>(i)));
+  return words;
+}
 
 // -- printing
 // -----------------------------------------------------------------------------------------
@@ -40,11 +46,11 @@ std::string show(const IntParam& param) {
 }
 std::string show(const TailParam& param) {
   return param.var.valid() ? show(param.var)
-                           : std::string(kTailNames[static_cast<size_t>(param.literal)]);
+                           : std::string(to_string(param.literal));
 }
 std::string show(const ScopeParam& param) {
   return param.var.valid() ? show(param.var)
-                           : std::string(kScopeNames[static_cast<size_t>(param.literal)]);
+                           : std::string(to_string(param.literal));
 }
 std::string show(const NodeParam& param) {
   return param.block.valid() ? show(param.block) : show(param.loop);
@@ -349,8 +355,12 @@ class Parser {
     }
     return resolve(word, where, param.var);
   }
-  Result<void> parse(TailParam& param) { return parse_enum(param, kTailNames, "a tail strategy"); }
-  Result<void> parse(ScopeParam& param) { return parse_enum(param, kScopeNames, "a scope"); }
+  Result<void> parse(TailParam& param) {
+    return parse_enum(param, words_up_to(Tail::predicate), "a tail strategy");
+  }
+  Result<void> parse(ScopeParam& param) {
+    return parse_enum(param, words_up_to(Scope::registers), "a scope");
+  }
 
   Result<void> parse(NodeParam& param) {
     cursor_.skip_blanks(false);

@@ -40,7 +40,7 @@ bool load_depends_on(const Expr& load, size_t axis) {
 
 }  // namespace
 
-bool is_elementwise(const Program&, const Block& block) {
+bool is_elementwise(const Block& block) {
   if (block.is_reduction() || block.body.size() != 1) return false;
   const Store& store = block.body[0];
   if (store.indices.size() != block.axes.size()) return false;
@@ -55,17 +55,11 @@ BodyCost body_cost(const Block& block) {
     walk(store.value, [&](const ExprNode& node) {
       switch (node.op) {
         case Op::constant: case Op::axis: case Op::load: return;
-        case Op::exp: case Op::log: case Op::sqrt: case Op::rsqrt: case Op::tanh:
-        case Op::sigmoid: case Op::erf: case Op::pow: case Op::div: case Op::mod:
-          if (is_float(node.dtype)) {
-            ++cost.expensive;
-          } else {
-            ++cost.cheap;
-          }
-          return;
-        case Op::select: cost.has_condition = true; ++cost.cheap; return;
-        default: ++cost.cheap;
+        case Op::select: cost.has_condition = true; break;
+        default: break;
       }
+      const bool slow = rounds_by_nature(node.op) || node.op == Op::div || node.op == Op::mod;
+      ++(slow && is_float(node.dtype) ? cost.expensive : cost.cheap);
     });
   }
   return cost;
@@ -88,7 +82,7 @@ std::optional<BlockId> epilogue_of(const Program& program, BlockId id) {
   const std::vector<BlockId> consumers = consumers_of(program, id);
   if (consumers.size() != 1) return std::nullopt;
   const Block& consumer = program.blocks[consumers[0]];
-  if (!is_elementwise(program, consumer)) return std::nullopt;
+  if (!is_elementwise(consumer)) return std::nullopt;
   if (consumer.axes.size() != program.buffers[buffer].shape.size()) return std::nullopt;
   for (const Expr& load : operand_loads(consumer)) {
     if (load->id != buffer.value) continue;
@@ -98,7 +92,7 @@ std::optional<BlockId> epilogue_of(const Program& program, BlockId id) {
   return consumers[0];
 }
 
-bool has_reuse(const Program&, const Block& block) {
+bool has_reuse(const Block& block) {
   if (!block.is_reduction() || block.body.size() != 1) return false;
   const std::vector<Expr> loads = operand_loads(block);
   for (size_t axis = 0; axis < block.axes.size(); ++axis) {
@@ -134,7 +128,7 @@ std::optional<size_t> contiguous_axis(const Block& block) {
   return static_cast<size_t>(last->id);
 }
 
-std::vector<BufferId> packable_operands(const Program&, const Block& block) {
+std::vector<BufferId> packable_operands(const Block& block) {
   std::vector<BufferId> operands;
   const auto contiguous = contiguous_axis(block);
   if (!contiguous) return operands;

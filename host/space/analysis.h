@@ -14,7 +14,7 @@
 namespace hone {
 
 // No reduction, one store, and its indices are its axes in order (so instances and elements are one).
-bool is_elementwise(const Program& program, const Block& block);
+bool is_elementwise(const Block& block);
 
 // Operations of a body: exp and the like count as expensive.
 struct BodyCost {
@@ -32,7 +32,7 @@ std::vector<BlockId> consumers_of(const Program& program, BlockId block);
 std::optional<BlockId> epilogue_of(const Program& program, BlockId block);
 
 // A reduction in which some operand does not depend on some spatial axis: tiles save loads.
-bool has_reuse(const Program& program, const Block& block);
+bool has_reuse(const Block& block);
 
 // Some operand is read consecutively along `axis`: its last index, and no other, is that axis plus what
 // does not depend on it.
@@ -43,7 +43,7 @@ std::optional<size_t> contiguous_axis(const Block& block);
 
 // Operands (buffers that `block` reads) whose elements do not depend on all large spatial axes and are
 // read along the contiguous axis: packing them into panels makes their reads consecutive.
-std::vector<BufferId> packable_operands(const Program& program, const Block& block);
+std::vector<BufferId> packable_operands(const Block& block);
 
 TileOptions tile_of(int64_t parts, int64_t max, int64_t multiple_of);
 

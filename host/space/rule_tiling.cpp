@@ -126,7 +126,7 @@ class Tiling {
       spatial_.cache.push_back(parts[1]);
       if (is_tiled) spatial_.tile.push_back(parts[2]);
     }
-    if (vector_parts.empty()) return add_unit_vector_loops();
+    if (vector_parts.empty()) return {};  // extent 1: its loop is among the macro loops
     if (variant_.vector_axis_first) {
       spatial_.macro.insert(spatial_.macro.begin(), vector_parts[0]);
     } else {
@@ -134,13 +134,6 @@ class Tiling {
     }
     spatial_.cache.push_back(vector_parts[1]);
     spatial_.tile.push_back(vector_parts[2]);
-    return {};
-  }
-
-  // A vector axis of extent 1: its loop is among the macro loops; the others still need a place inside.
-  Result<void> add_unit_vector_loops() {
-    if (spatial_.cache.empty() || spatial_.tile.empty())
-      return fail("no axis to tile");
     return {};
   }
 
@@ -249,7 +242,7 @@ std::string padding_of(const Program& program, BlockId block) {
     const std::vector<BlockId> writers = writers_of(program, buffer);
     if (writers.size() != 1 || readers_of(program, buffer).size() != 1) continue;
     const Block& writer = program.blocks[writers[0]];
-    if (is_elementwise(program, writer) && body_cost(writer).has_condition) return writer.name;
+    if (is_elementwise(writer) && body_cost(writer).has_condition) return writer.name;
   }
   return {};
 }
@@ -265,12 +258,16 @@ Result<RuleAnswer> run_tiling(const Schedule& schedule, const std::string& name,
   if (block.init.empty()) return skip("its reduction was rewritten already");
   const auto vector_axis = contiguous_axis(block);
   if (!vector_axis) return skip("its store has no contiguous axis");
-  if (!has_reuse(program, block) && !reads_along(block, *vector_axis))
+  if (std::none_of(block.axes.begin(), block.axes.end(), [](const Axis& axis) {
+        return axis.kind == AxisKind::spatial && axis.extent > 1;
+      }))
+    return skip("it has a single result: there is no axis to tile");
+  if (!has_reuse(block) && !reads_along(block, *vector_axis))
     return skip("no operand is used twice or read along the stored axis");
 
   const std::string padding = padding_of(program, id);
   std::vector<std::string> operands = {""};
-  for (const BufferId operand : packable_operands(program, block))
+  for (const BufferId operand : packable_operands(block))
     if (program.buffers[operand].name != padding && operands.size() < 2)
       operands.push_back(program.buffers[operand].name);
   std::vector<Schedule> results;

@@ -82,6 +82,29 @@ TEST_CASE("constraints refuse tiles that do not fit the registers, with numbers"
   CHECK(kept > 0);
 }
 
+TEST_CASE("every shape has a space, whichever of its extents are 1") {
+  for (int ones = 0; ones < 8; ++ones) {
+    const int m = (ones & 1) != 0 ? 1 : 24;
+    const int n = (ones & 2) != 0 ? 1 : 40;
+    const int k = (ones & 4) != 0 ? 1 : 12;
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const std::string text = fmt::format(
+        "program mm\nbuffer A f32[{0},{2}] input\nbuffer B f32[{2},{1}] input\n"
+        "buffer C f32[{0},{1}] output\nfor i in {0}, j in {1}, k in {2}\n"
+        "  block C  spatial vi:{0}={3} vj:{1}={4}  reduce vk:{2}={5}\n"
+        "    init   C[vi,vj] = 0.0\n    update C[vi,vj] = C[vi,vj] + A[vi,vk] * B[vk,vj]\n",
+        m, n, k, m == 1 ? "0" : "i", n == 1 ? "0" : "j", k == 1 ? "0" : "k");
+    const auto program = parse_program(text, "test");
+    REQUIRE_MESSAGE(program.has_value(), (program ? "" : program.error().message));
+    const auto space = generate_space(*program, target());
+    REQUIRE_MESSAGE(space.has_value(), (space ? "" : space.error().message));
+    Rng rng(3);
+    CHECK(sample(*program, space->skeletons[0], rng).has_value());
+  }
+}
+
 TEST_CASE("an unknown rule set is an error that names those there are") {
   Target other = target();
   other.rules = "gpu";
