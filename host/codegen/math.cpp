@@ -212,7 +212,8 @@ Expr power(const Expr& a, const Expr& b) {
   const Expr whole = same(unary(Op::floor, b), b);
   const Expr half = b * m.number(0.5);
   const Expr odd = both(whole, binary(Op::ne, unary(Op::floor, half), half));
-  Expr value = select_expr(both(less(a, zero), odd), unary(Op::neg, magnitude), magnitude);
+  const Expr negative = less(m.bits(a), m.integer(0));  // of -0 too
+  Expr value = select_expr(both(negative, odd), unary(Op::neg, magnitude), magnitude);
   value = select_expr(
       both(both(less(a, zero), less(zero - m.infinity(), a)), unary(Op::logical_not, whole)),
       m.nan(), value);
