@@ -2,11 +2,12 @@
 //
 // bench-ops FILE…: own operators beside oneDNN, XNNPACK and OpenBLAS.
 //
-// First each workload is tuned through the local device (trials of an earlier call with the same database
-// count). Then this program starts itself three times; each process times the best kernel and the peers
-// in turns, five samples a turn, three turns, and the least time of all processes is the result. The FMA
-// peak is measured in the same processes. Own times come from the agent, which is how every time of a
-// kernel comes about; it fills its buffers itself, peers get inputs of the same shapes.
+// First each workload is tuned through the local device (trials of an earlier call with the same
+// database count). Then this program starts itself three times for each workload; each process times
+// the best kernel and the peers in turns, five samples a turn, three turns, and the least time of all
+// processes is the result. The FMA peak is measured in the same processes. Own times come from the
+// agent, which is how every time of a kernel comes about; it fills its buffers itself, peers get
+// inputs of the same shapes.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -20,6 +21,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
+#include "base/text.h"
 #include "ir/text.h"
 #include "measure/build.h"
 #include "measure/runner.h"
@@ -45,7 +48,7 @@ struct Options {
   uint64_t seed = 0;
   std::string database = "bench-ops.db";
   bool json = false;
-  bool time_only = false;  // this is one of the timing processes
+  int64_t time_only = -1;  // this is a timing process, of the workload with that number
 };
 
 struct Row {
@@ -181,12 +184,12 @@ nlohmann::json to_json(const Row& row) {
   return line;
 }
 
-Result<void> time_all(const Options& options, const std::vector<Loaded>& all, Database& database) {
+Result<void> time_and_print(const Options& options, const std::vector<Loaded>& all,
+                            Database& database) {
+  const auto number = static_cast<size_t>(options.time_only);
+  ENSURE(number < all.size(), "no workload number {}", number);
   const double peak = TRY(fma_peak_gflops(options.threads));
-  for (const Loaded& one : all) {
-    fmt::print("{}\n", to_json(TRY(time_one(options, one, database, peak))).dump());
-    std::fflush(stdout);
-  }
+  fmt::print("{}\n", to_json(TRY(time_one(options, all[number], database, peak))).dump());
   return {};
 }
 
@@ -203,29 +206,34 @@ Result<std::vector<std::string>> command_line() {
   return arguments;
 }
 
-Result<std::vector<Row>> run_timing_processes(size_t count) {
+// The better of what was found so far and what one more process printed.
+void take_better(Row& row, const nlohmann::json& line) {
+  row.workload = line.at("workload");
+  row.useful_flops = line.at("useful_flops");
+  row.peak_gflops = std::max(row.peak_gflops, line.at("peak_gflops").get<double>());
+  row.trouble = line.at("trouble");
+  if (line.at("own_ns").is_number())
+    row.own_ns = std::min(row.own_ns, line.at("own_ns").get<double>());
+  for (const auto& [name, time] : line.at("peers_ns").items()) {
+    const auto [at, fresh] = row.peers_ns.emplace(name, time.get<double>());
+    if (!fresh) at->second = std::min(at->second, time.get<double>());
+  }
+}
+
+Result<std::vector<Row>> run_timing_processes(const std::vector<Loaded>& all) {
   std::vector<std::string> command = TRY(command_line());
   command.push_back("--time-only");
-  std::vector<Row> rows(count);
+  command.emplace_back();
+  std::vector<Row> rows(all.size());
   for (int process = 0; process < kProcesses; ++process) {
-    const CommandOutput output = TRY(run_command(command, Deadline::max()));
-    const std::vector<std::string_view> lines = split_lines(output.text);
-    if (lines.size() < count)
-      return fail("a timing process ended with {} after {} of {} workloads", output.status.text(),
-                  lines.size(), count);
-    for (size_t i = 0; i < count; ++i) {
-      const nlohmann::json line = nlohmann::json::parse(lines[i]);
-      Row& row = rows[i];
-      row.workload = line.at("workload");
-      row.useful_flops = line.at("useful_flops");
-      row.peak_gflops = std::max(row.peak_gflops, line.at("peak_gflops").get<double>());
-      row.trouble = line.at("trouble");
-      if (line.at("own_ns").is_number())
-        row.own_ns = std::min(row.own_ns, line.at("own_ns").get<double>());
-      for (const auto& [name, time] : line.at("peers_ns").items()) {
-        const auto [at, fresh] = row.peers_ns.emplace(name, time.get<double>());
-        if (!fresh) at->second = std::min(at->second, time.get<double>());
-      }
+    for (size_t i = 0; i < all.size(); ++i) {
+      command.back() = std::to_string(i);
+      const CommandOutput output = TRY(run_command(command, Deadline::max()));
+      const nlohmann::json line = nlohmann::json::parse(output.text, nullptr, false);
+      if (line.is_discarded())
+        return fail("the timing process of {} ended with {}", all[i].shape.name,
+                    output.status.text());
+      take_better(rows[i], line);
     }
   }
   return rows;
@@ -266,9 +274,9 @@ void print_row(const Row& row, const Options& options) {
 Result<void> compare_all(const Options& options) {
   const std::vector<Loaded> all = TRY(load(options));
   const auto database = TRY(open_sqlite(options.database));
-  if (options.time_only) return time_all(options, all, *database);
+  if (options.time_only >= 0) return time_and_print(options, all, *database);
   TRYV(tune_all(options, all, *database));
-  const std::vector<Row> rows = TRY(run_timing_processes(all.size()));
+  const std::vector<Row> rows = TRY(run_timing_processes(all));
   if (!options.json) {
     fmt::print("{} thread(s), {} trials, seed {}; ratio = peer's time / own time\n", options.threads,
                options.trials, options.seed);
@@ -308,7 +316,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of the search (0)");
   app.add_option("--db", options.database, "trials are kept here (bench-ops.db)");
   app.add_flag("--json", options.json, "one object a workload");
-  app.add_flag("--time-only", options.time_only)->group("");
+  app.add_option("--time-only", options.time_only)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
