@@ -3,8 +3,9 @@
 // bench-replay FILE…: what one candidate costs the host, stage by stage, on one thread.
 //
 // For each workload, candidates are drawn from its space as random search draws them (a draw that
-// the constraints or lowering refuse is not counted). Then each stage runs over all of them in turns,
-// three turns; the number of a stage is the median over candidates of the least time of a candidate.
+// the constraints or lowering refuse is not counted). Then each stage runs over all of them in
+// turns, three turns; the number of a stage is the median over candidates of the least time of a
+// candidate.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -62,7 +63,8 @@ struct Row {
 };
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 double median(std::vector<double> values) {
@@ -88,7 +90,8 @@ std::vector<Drawn> draw(const Options& options, const Task& task, const DesignSp
 
 // One candidate through all stages, as a build worker takes it; adds the least times to `best`.
 Result<void> time_candidate(const Task& task, const Trace& skeleton, const Decisions& decisions,
-                            const Target& target, CodeGenerator& generator, double (&best)[kStages]) {
+                            const Target& target, CodeGenerator& generator,
+                            double (&best)[kStages]) {
   const auto stage = [&](Stage which, auto&& work) {
     const auto start = std::chrono::steady_clock::now();
     auto result = work();
@@ -100,9 +103,8 @@ Result<void> time_candidate(const Task& task, const Trace& skeleton, const Decis
       TRY(stage(kReplay, [&] { return replay(task.program, skeleton, decisions); }));
   stage(kPrint, [&] { return print(program); });
   const Kernel kernel = TRY(stage(kLower, [&] { return lower(program, target, {}); }));
-  const ObjectCode object =
-      TRY(stage(kCompile, [&] { return generator.compile(kernel, names); }));
-  TRYV(stage(kLink, [&] { return link_image(object, target, kLoadAddress, names.entry); }));
+  const ObjectCode object = TRY(stage(kCompile, [&] { return generator.compile(kernel, names); }));
+  TRYV(stage(kLink, [&] { return link_image({{&object, names.entry}}, target, kLoadAddress); }));
   return {};
 }
 

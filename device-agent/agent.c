@@ -128,7 +128,8 @@ static bool guards_whole_of(const struct hone_buffer* buffer, uint16_t index) {
 static bool all_guards_whole(const struct hone_run* run) {
   for (uint16_t i = 0; i < run->buffer_count; ++i)
     if (!guards_whole_of(&run->buffers[i], i)) return false;
-  return guards_whole_of(&run->workspace, HONE_WORKSPACE_BUFFER);
+  return guards_whole_of(&run->constants, HONE_CONSTANTS_BUFFER) &&
+         guards_whole_of(&run->workspace, HONE_WORKSPACE_BUFFER);
 }
 
 static void put_tolerant_check(const struct hone_buffer* buffer) {
@@ -221,7 +222,9 @@ static uint64_t read_run(struct hone_reader* reader, struct hone_run* run) {
   const uint64_t hash = hone_read(reader, 8);
   run->image_bytes = (uint32_t)hone_read(reader, 4);
   run->entry_offset = (uint32_t)hone_read(reader, 4);
+  run->prepare_offset = (uint32_t)hone_read(reader, 4);
   run->bss_bytes = hone_read(reader, 8);
+  run->constants_bytes = hone_read(reader, 8);
   run->workspace_bytes = hone_read(reader, 8);
   run->deadline_ms = (uint32_t)hone_read(reader, 4);
   run->min_sample_ns = hone_read(reader, 8);
@@ -241,22 +244,28 @@ static uint64_t read_run(struct hone_reader* reader, struct hone_run* run) {
 static bool image_fits(const struct hone_run* run, uint32_t image_bytes) {
   const uint64_t region = port_facts()->load_bytes;
   return run->image_bytes == image_bytes && run->entry_offset < run->image_bytes &&
+         (run->prepare_offset < run->image_bytes || run->prepare_offset == HONE_NO_PREPARE) &&
          run->image_bytes <= region && run->bss_bytes <= region - run->image_bytes;
 }
 
-static bool place_workspace(struct hone_run* run) {
-  struct hone_buffer* workspace = &run->workspace;
-  *workspace = (struct hone_buffer){.bytes = (run->workspace_bytes + 63) & ~(uint64_t)63};
-  if (run->workspace_bytes > port_facts()->arena_bytes) return false;
-  uint8_t* base = port_workspace(lay_out(workspace, run->buffer_count, 0));
+// Constants and workspace: what a candidate has for itself.
+static bool place_own_memory(struct hone_run* run) {
+  const uint64_t most = port_facts()->arena_bytes;
+  if (run->constants_bytes > most || run->workspace_bytes > most) return false;
+  run->constants = (struct hone_buffer){.bytes = (run->constants_bytes + 63) & ~(uint64_t)63};
+  run->workspace = (struct hone_buffer){.bytes = (run->workspace_bytes + 63) & ~(uint64_t)63};
+  const uint64_t behind = lay_out(&run->constants, run->buffer_count, 0);
+  uint8_t* base = port_workspace(lay_out(&run->workspace, run->buffer_count + 1, behind));
   if (!base) return false;
-  move_to(workspace, base);
+  move_to(&run->constants, base);
+  move_to(&run->workspace, base);
   return true;
 }
 
 // Before each run: the last candidate may have broken them and then have died of something else.
 static void paint_all_guards(const struct hone_run* run) {
   for (uint16_t i = 0; i < run->buffer_count; ++i) paint_guards(&run->buffers[i]);
+  paint_guards(&run->constants);
   paint_guards(&run->workspace);
 }
 
@@ -265,7 +274,7 @@ static uint8_t run_candidate(struct hone_run* run, uint64_t hash) {
   run->image = find_whole_image(hash, &image_bytes);
   if (!run->image) return HONE_MISSING_IMAGE;
   if (!image_fits(run, image_bytes)) return HONE_BAD_IMAGE;
-  if (!place_workspace(run)) return HONE_NOT_ENOUGH_MEMORY;
+  if (!place_own_memory(run)) return HONE_NOT_ENOUGH_MEMORY;
   paint_all_guards(run);
   const enum hone_outcome outcome = port_run(run, check_outputs);
   if (outcome != HONE_OK) return (uint8_t)outcome;

@@ -78,7 +78,9 @@ struct hone_record {
 struct hone_run {
   // -- the request
   uint32_t entry_offset;
+  uint32_t prepare_offset;  // of the function that fills the constants, or HONE_NO_PREPARE
   uint64_t bss_bytes;
+  uint64_t constants_bytes;
   uint64_t workspace_bytes;
   uint32_t deadline_ms;
   uint64_t min_sample_ns;
@@ -95,6 +97,7 @@ struct hone_run {
   uint32_t image_bytes;
   struct hone_buffer* buffers;
   uint16_t buffer_count;
+  struct hone_buffer constants;
   struct hone_buffer workspace;
   struct hone_record* record;
 };
@@ -110,7 +113,7 @@ int32_t port_read(uint8_t* bytes, size_t space, int32_t timeout_ms);
 bool port_write(const uint8_t* bytes, size_t count);
 // Memory for the buffers of a task; what it gave before is gone. Null: there is not so much.
 uint8_t* port_arena(uint64_t bytes);
-// The same for the workspace; the memory may be what it gave before.
+// The same for constants and workspace; the memory may be what it gave before.
 uint8_t* port_workspace(uint64_t bytes);
 struct hone_record* port_record(void);
 uint64_t port_now_ns(void);
@@ -124,9 +127,9 @@ size_t port_context(struct hone_context_value* values, size_t space);
 
 void hone_agent(void);  // serves the line until it is closed
 
-// Canary, checked run, warm-up, samples; writes run->record. `checkpoint` is called after the
-// checked run and returns when the check was done.
-void hone_take_samples(const struct hone_run* run, hone_entry entry,
+// Constants, canary, checked run, warm-up, samples; writes run->record. `prepare` may be null.
+// `checkpoint` is called after the checked run and returns when the check was done.
+void hone_take_samples(const struct hone_run* run, hone_entry prepare, hone_entry entry,
                        const struct hone_parallel* parallel, void (*checkpoint)(void));
 
 #endif

@@ -11,16 +11,19 @@
 extern "C" {
 #endif
 
-enum { HONE_PROTOCOL_VERSION = 1 };
+enum { HONE_PROTOCOL_VERSION = 2 };
 
 // ---- calling convention of a candidate ----
-// buffers[i] is argument slot i and the workspace follows; all 64-byte aligned, none overlapping.
-// `parallel` is never null.
+// buffers[i] is argument slot i; behind the last stands the memory for constants (weights in the
+// order in which the code reads them). All 64-byte aligned, as is the workspace, none overlapping.
+// `parallel` is never null. A candidate with constants has a second function of this kind, called
+// once before all others, that fills them.
 
 struct hone_parallel {
   // Calls body(context, i, worker) once for every i in [0, count), on any of `threads` threads, and
-  // returns when all calls have. `worker`, in [0, threads), is one thread's alone while a body runs, so
-  // it can stand for that thread's own memory. A call from inside a body runs in line, as worker 0.
+  // returns when all calls have. `worker`, in [0, threads), is one thread's alone while a body
+  // runs, so it can stand for that thread's own memory. A call from inside a body runs in line, as
+  // worker 0.
   void (*run)(const struct hone_parallel* self,
               void (*body)(void* context, intptr_t index, intptr_t worker), void* context,
               intptr_t count);
@@ -108,7 +111,9 @@ enum hone_outcome {
 };
 
 enum hone_guard_side { HONE_BELOW = 0, HONE_ABOVE = 1 };
-enum { HONE_WORKSPACE_BUFFER = 0xffff };  // buffer index of the workspace in a broken guard
+// Buffer indices in a broken guard.
+enum { HONE_WORKSPACE_BUFFER = 0xffff, HONE_CONSTANTS_BUFFER = 0xfffe };
+#define HONE_NO_PREPARE 0xffffffffu  // prepare_offset of a candidate without constants
 
 // Context that may stand in a run reply: tag and value.
 enum hone_context {

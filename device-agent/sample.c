@@ -65,13 +65,15 @@ static void sample_until_done(const struct hone_run* run, const struct call* cal
   }
 }
 
-void hone_take_samples(const struct hone_run* run, hone_entry entry,
+void hone_take_samples(const struct hone_run* run, hone_entry prepare, hone_entry entry,
                        const struct hone_parallel* parallel, void (*checkpoint)(void)) {
   struct hone_record* record = run->record;
-  void* buffers[HONE_MAX_BUFFERS];
+  void* buffers[HONE_MAX_BUFFERS + 1];
   for (uint16_t i = 0; i < run->buffer_count; ++i) buffers[i] = run->buffers[i].start;
+  buffers[run->buffer_count] = run->constants.start;
   const struct call call = {entry, buffers, run->workspace.start, parallel};
 
+  if (prepare) prepare(buffers, run->workspace.start, parallel);
   record->canary_before_ns = canary_ns();
   record->checked_run_ns = time_calls(&call, 1);
   record->checked = 1;

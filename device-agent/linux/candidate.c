@@ -62,6 +62,7 @@ static void prepare_buffers(const struct hone_run* run) {
       syscall3(SYS_mprotect, (long)buffer->zone, (long)buffer->zone_bytes, PROT_READ);
     }
   }
+  hone_poison(run->constants.start, HONE_F32, run->constants.bytes);
   hone_poison(run->workspace.start, HONE_F32, run->workspace.bytes);
 }
 
@@ -76,8 +77,10 @@ _Noreturn void become_candidate(const struct hone_run* run, int agent_pid) {
   limit_resources(run);
   record->sandboxed = filter_system_calls();
   record->core_before = current_core();
-  const uintptr_t entry = (uintptr_t)port_facts()->load_address + run->entry_offset;
-  hone_take_samples(run, (hone_entry)entry, parallel, pause_for_check);
+  const uintptr_t image = (uintptr_t)port_facts()->load_address;
+  const bool prepares = run->prepare_offset != HONE_NO_PREPARE;
+  hone_take_samples(run, prepares ? (hone_entry)(image + run->prepare_offset) : NULL,
+                    (hone_entry)(image + run->entry_offset), parallel, pause_for_check);
   record->core_after = current_core();
   end(0);
 }

@@ -88,7 +88,8 @@ static void limit(int resource, uint64_t value) {
 
 void limit_resources(const struct hone_run* run) {
   uint64_t mapped = port_facts()->load_bytes + port_facts()->image_store_bytes +
-                    run->workspace.zone_bytes + ((uint64_t)256 << 20);
+                    run->constants.zone_bytes + run->workspace.zone_bytes +
+                    ((uint64_t)256 << 20);
   for (uint16_t i = 0; i < run->buffer_count; ++i) mapped += run->buffers[i].zone_bytes;
   limit(RLIMIT_CPU, (run->deadline_ms / 1000 + 2) * (uint64_t)run->threads);
   limit(RLIMIT_CORE, 0);

@@ -59,7 +59,8 @@ class CFunctionWriter {
   void emit(const KernelStore& store);
   std::string pointer_type(int32_t id) const {
     const KernelBuffer& buffer = kernel_.buffers[BufferId{id}];
-    const bool constant = buffer.space == Space::argument && !buffer.written;
+    const bool constant =
+        (buffer.space == Space::argument || buffer.space == Space::constants) && !buffer.written;
     return fmt::format("{}{} *", constant ? "const " : "", c_memory_type(buffer.dtype));
   }
 
@@ -79,6 +80,10 @@ void CFunctionWriter::declare_buffers(const std::set<int32_t>& used,
     switch (buffer.space) {
       case Space::argument:
         line(fmt::format("{0}const b{1} = ({0})buffers[{2}];{3}", type, id, buffer.slot, note));
+        break;
+      case Space::constants:
+        line(fmt::format("{0}const b{1} = ({0})(void *)((uint8_t *)buffers[{2}] + {3});{4}", type,
+                         id, buffer.slot, buffer.offset, note));
         break;
       case Space::workspace:
         line(fmt::format("{0}const b{1} = ({0})(void *)((uint8_t *)workspace + {2});{3}", type, id,

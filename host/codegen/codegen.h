@@ -4,9 +4,10 @@
 //
 // ABI of a generated entry point (the agent's protocol.h and emitted headers state the same):
 //   void NAME(void *const *buffers, void *workspace, const struct hone_parallel *parallel);
-// buffers[i] is argument slot i, 64-byte aligned, none overlapping another; `workspace` is 64-byte
-// aligned and holds workspace_bytes + threads * workspace_bytes_per_worker; `parallel` is never
-// null (threads = 1 runs in line):
+// buffers[i] is argument slot i, 64-byte aligned, none overlapping another; behind the last stands,
+// for a Kernel with constants, the memory that holds them. `workspace` is 64-byte aligned and holds
+// workspace_bytes + threads * workspace_bytes_per_worker; `parallel` is never null (threads = 1
+// runs in line):
 //   struct hone_parallel {
 //     void (*run)(const struct hone_parallel *self,
 //                 void (*body)(void *context, intptr_t index, intptr_t worker),
@@ -22,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,16 +75,20 @@ Result<std::string> llvm_text(const Kernel& kernel, const Target& target,
 Result<std::string> assembly_text(const Kernel& kernel, const Target& target,
                                   const CodegenOptions& options);
 
-// A flat image: bytes to place at load_address, then bss_bytes of zeros; entry_offset from its
-// start.
+// A flat image: bytes to place at load_address, then bss_bytes of zeros; offsets from its start.
 struct Image {
   std::vector<uint8_t> bytes;
   uint64_t load_address = 0;
   int64_t bss_bytes = 0;
-  int64_t entry_offset = 0;
+  int64_t entry_offset = 0;               // of the first part
+  std::optional<int64_t> prepare_offset;  // of the second, if there is one: it makes constants
 };
-Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_t load_address,
-                         const std::string& entry);
+struct LinkPart {
+  const ObjectCode* object;
+  std::string entry;
+};
+Result<Image> link_image(const std::vector<LinkPart>& parts, const Target& target,
+                         uint64_t load_address);
 
 // Portable C99 without any header but <stdint.h>, same ABI, same results; no libm.
 struct CSource {

@@ -61,31 +61,37 @@ std::string read_to_end(int fd) {
 
 }  // namespace
 
-Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_t load_address,
-                         const std::string& entry) {
-  const FileDescriptor input = TRY(memory_file(
-      "kernel.o", {reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()}));
+Result<Image> link_image(const std::vector<LinkPart>& parts, const Target& target,
+                         uint64_t load_address) {
+  ENSURE(parts.size() == 1 || parts.size() == 2);
+  const std::string& entry = parts[0].entry;
+  std::vector<FileDescriptor> inputs;
+  for (const LinkPart& part : parts)
+    inputs.push_back(
+        TRY(memory_file("kernel.o", {reinterpret_cast<const char*>(part.object->bytes.data()),
+                                     part.object->bytes.size()})));
   const FileDescriptor script = TRY(memory_file("kernel.ld", fmt::format(kLayout, load_address)));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return fail("a pipe for the linker: {}", std::strerror(errno));
   const FileDescriptor out(ends[0]);
   FileDescriptor in(ends[1]);
-  const std::string paths[] = {path_of(input.get()), path_of(script.get()), path_of(in.get())};
-  const char* const arguments[] = {"ld.lld",
-                                   "-static",
-                                   "--threads=1",
-                                   "--build-id=none",
-                                   "--no-rosegment",
-                                   "-z",
-                                   "norelro",
-                                   "--fatal-warnings",
-                                   "--entry",
-                                   entry.c_str(),
-                                   "-T",
-                                   paths[1].c_str(),
-                                   "-o",
-                                   paths[2].c_str(),
-                                   paths[0].c_str()};
+  std::vector<std::string> words = {"ld.lld",
+                                    "-static",
+                                    "--threads=1",
+                                    "--build-id=none",
+                                    "--no-rosegment",
+                                    "-z",
+                                    "norelro",
+                                    "--fatal-warnings",
+                                    "--entry",
+                                    entry,
+                                    "-T",
+                                    path_of(script.get()),
+                                    "-o",
+                                    path_of(in.get())};
+  for (const FileDescriptor& input : inputs) words.push_back(path_of(input.get()));
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
   std::string linked;
   std::thread reader([&] { linked = read_to_end(out.get()); });
   std::string messages;
@@ -96,7 +102,7 @@ Result<Image> link_image(const ObjectCode& object, const Target& target, uint64_
   reader.join();
   ENSURE(result.canRunAgain, "the linker crashed: {}", messages);
   if (result.retCode != 0) return fail("linking {} for {}: {}", entry, target.name, errors.str());
-  return flatten(linked, load_address);
+  return flatten(linked, load_address, parts.size() > 1 ? parts[1].entry : "");
 }
 
 }  // namespace hone

@@ -25,7 +25,8 @@ constexpr int64_t kBaseAlign = 64;
 constexpr int64_t kMaxShuffleStride = 4;
 
 bool may_overlap(const KernelBuffer& a, const KernelBuffer& b) {
-  if (a.space != b.space || a.space == Space::argument || a.space == Space::stack) return false;
+  if (a.space != Space::workspace && a.space != Space::per_worker) return false;
+  if (a.space != b.space) return false;
   return a.offset < b.offset + b.elements * bytes_of(b.dtype) &&
          b.offset < a.offset + a.elements * bytes_of(a.dtype);
 }

@@ -155,6 +155,13 @@ void ModuleMaker::FunctionMaker::bind_buffers(const std::set<int32_t>& used,
         base = load_pointer(b().CreateGEP(owner_.pointer_, array, index_number(buffer.slot)), bytes,
                             64);
         break;
+      case Space::constants:
+        base = b().CreateGEP(
+            b().getInt8Ty(),
+            load_pointer(b().CreateGEP(owner_.pointer_, array, index_number(buffer.slot)),
+                         kernel.constants_bytes, 64),
+            index_number(buffer.offset));
+        break;
       case Space::workspace:
         base = b().CreateGEP(b().getInt8Ty(), workspace, index_number(buffer.offset));
         break;

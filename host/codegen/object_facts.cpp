@@ -23,8 +23,8 @@ Result<T> with_elf(std::string_view bytes, Read read) {
     if (!elf) return fail("object file: {}", llvm::toString(elf.takeError()));
     return read(*elf);
   };
-  const bool wide = bytes.size() > llvm::ELF::EI_CLASS &&
-                    bytes[llvm::ELF::EI_CLASS] == llvm::ELF::ELFCLASS64;
+  const bool wide =
+      bytes.size() > llvm::ELF::EI_CLASS && bytes[llvm::ELF::EI_CLASS] == llvm::ELF::ELFCLASS64;
   if (wide) return as(object::ELFFile<object::ELF64LE>::create(text));
   return as(object::ELFFile<object::ELF32LE>::create(text));
 }
@@ -41,7 +41,25 @@ int64_t sum_of_frames(llvm::StringRef section, uint8_t address_bytes) {
 }
 
 template <typename ElfType>
-Result<Image> flatten_as(const object::ELFFile<ElfType>& elf, uint64_t load_address) {
+Result<int64_t> address_of(const object::ELFFile<ElfType>& elf, std::string_view name) {
+  auto sections = elf.sections();
+  if (!sections) return fail("linked file: {}", llvm::toString(sections.takeError()));
+  for (const auto& section : *sections) {
+    if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
+    auto symbols = elf.symbols(&section);
+    auto names = elf.getStringTableForSymtab(section);
+    if (!symbols) return fail("linked file: {}", llvm::toString(symbols.takeError()));
+    if (!names) return fail("linked file: {}", llvm::toString(names.takeError()));
+    for (const auto& symbol : *symbols)
+      if (auto found = symbol.getName(*names); found && *found == llvm::StringRef(name))
+        return static_cast<int64_t>(symbol.st_value);
+  }
+  return fail("linked file: no symbol {}", name);
+}
+
+template <typename ElfType>
+Result<Image> flatten_as(const object::ELFFile<ElfType>& elf, uint64_t load_address,
+                         std::string_view prepare) {
   auto headers = elf.program_headers();
   if (!headers) return fail("linked file: {}", llvm::toString(headers.takeError()));
   Image image;
@@ -62,6 +80,8 @@ Result<Image> flatten_as(const object::ELFFile<ElfType>& elf, uint64_t load_addr
   }
   image.bss_bytes = static_cast<int64_t>(end - load_address - image.bytes.size());
   image.entry_offset = static_cast<int64_t>(elf.getHeader().e_entry - load_address);
+  if (!prepare.empty())
+    image.prepare_offset = TRY(address_of(elf, prepare)) - static_cast<int64_t>(load_address);
   return image;
 }
 
@@ -90,14 +110,14 @@ Result<ObjectCode> sizes_of(const object::ELFFile<ElfType>& elf) {
 }  // namespace
 
 Result<ObjectCode> read_object(std::string_view elf) {
-  ObjectCode code =
-      TRY(with_elf<ObjectCode>(elf, [](const auto& file) { return sizes_of(file); }));
+  ObjectCode code = TRY(with_elf<ObjectCode>(elf, [](const auto& file) { return sizes_of(file); }));
   code.bytes.assign(elf.begin(), elf.end());
   return code;
 }
 
-Result<Image> flatten(std::string_view elf, uint64_t load_address) {
-  return with_elf<Image>(elf, [&](const auto& file) { return flatten_as(file, load_address); });
+Result<Image> flatten(std::string_view elf, uint64_t load_address, std::string_view prepare) {
+  return with_elf<Image>(elf,
+                         [&](const auto& file) { return flatten_as(file, load_address, prepare); });
 }
 
 }  // namespace hone

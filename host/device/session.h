@@ -63,7 +63,9 @@ struct RunRequest {
   // -- the candidate
   std::span<const uint8_t> image;  // flat, linked for the load address of the device
   int64_t entry_offset = 0;
-  int64_t bss_bytes = 0;  // zeros behind the image
+  std::optional<int64_t> prepare_offset;  // of the function that fills the constants
+  int64_t bss_bytes = 0;                  // zeros behind the image
+  int64_t constants_bytes = 0;
   int64_t workspace_bytes = 0;
   int threads = 1;
   std::vector<int> cores;  // to pin thread t to cores[t]; empty: the agent chooses

@@ -137,7 +137,10 @@ Message run_message(const RunRequest& request, uint64_t image_hash) {
   writer.put(image_hash);
   writer.put(static_cast<uint32_t>(request.image.size()));
   writer.put(static_cast<uint32_t>(request.entry_offset));
+  writer.put(request.prepare_offset ? static_cast<uint32_t>(*request.prepare_offset)
+                                    : HONE_NO_PREPARE);
   writer.put(static_cast<uint64_t>(request.bss_bytes));
+  writer.put(static_cast<uint64_t>(request.constants_bytes));
   writer.put(static_cast<uint64_t>(request.workspace_bytes));
   writer.put(static_cast<uint32_t>(request.deadline_ms));
   writer.put(static_cast<uint64_t>(request.min_sample_ns));

@@ -216,8 +216,10 @@ class Machine {
       const Loop& loop = program_.loops[node.loop];
       const bool free = loop.kind == LoopKind::parallel || loop.kind == LoopKind::vectorized;
       const bool backwards = options_.backwards && free;
+      const int64_t first = backwards && adds_up(node.loop) ? 1 : 0;
       for (int64_t i = 0; i < loop.extent; ++i) {
-        loops_[static_cast<size_t>(node.loop.value)] = backwards ? loop.extent - 1 - i : i;
+        const bool kept = !backwards || i < first;
+        loops_[static_cast<size_t>(node.loop.value)] = kept ? i : loop.extent - 1 - (i - first);
         TRYV(run(loop.body));
       }
     }
@@ -225,6 +227,13 @@ class Machine {
   }
 
  private:
+  bool adds_up(LoopId loop) const {
+    for (const BlockId block : blocks_below(program_, Node{loop, {}}))
+      for (const Axis& axis : program_.blocks[block].axes)
+        if (axis.kind == AxisKind::reduce && uses(axis.binding, loop)) return true;
+    return false;
+  }
+
   int64_t value_of(const Affine& form) const {
     int64_t total = form.base;
     for (const AffineTerm& term : form.terms) {

@@ -22,7 +22,8 @@ using Tensors = std::map<BufferId, Tensor>;
 
 struct InterpretOptions {
   // Parallel and vectorized loops run from their last iteration to the first: a legal schedule
-  // computes the same.
+  // computes the same. Of a vectorized loop that adds up terms the first, which has the init, stays
+  // first.
   bool backwards = false;
 };
 

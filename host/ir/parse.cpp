@@ -179,7 +179,7 @@ class ProgramParser {
     buffer.kind = TRY(choice("kind of buffer", BufferKind::output));
     cursor_.skip_blanks(false);
     if (!cursor_.at_end() && cursor_.peek() != '\n')
-      buffer.scope = TRY(choice("scope", Scope::registers));
+      buffer.scope = TRY(choice("scope", kLastScope));
     program_.buffers.add(std::move(buffer));
     return end_line();
   }

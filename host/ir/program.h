@@ -12,11 +12,11 @@
 //       init   C[vi,vj] = 0
 //       update C[vi,vj] = C[vi,vj] + A[vi,vk] * B[vk,vj]
 //
-// A block instance is one assignment of its axes. Its body speaks only of axes; loops reach it through
-// the axes' bindings, so that loop primitives never touch a body. For each assignment of the spatial
-// axes, `init` runs once before the first update, in loop order: that is when all reduce axes are 0 in
-// the naive nest; after reordering it is still "the first instance that touches the element", which for
-// every legal schedule is the one whose reduce bindings are all 0.
+// A block instance is one assignment of its axes. Its body speaks only of axes; loops reach it
+// through the axes' bindings, so that loop primitives never touch a body. For each assignment of
+// the spatial axes, `init` runs once before the first update, in loop order: that is when all
+// reduce axes are 0 in the naive nest; after reordering it is still "the first instance that
+// touches the element", which for every legal schedule is the one whose reduce bindings are all 0.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,10 @@ enum class Scope : uint8_t {
   workspace,  // memory that the caller gives, of known size
   stack,      // the function's frame; for small tiles
   registers,  // SSA values: every index must be a constant once loops are unrolled and vectorised
+  constant,   // made of params alone, once, ahead of all calls: re-laid-out weights
+              // (check_constants)
 };
+inline constexpr Scope kLastScope = Scope::constant;
 
 struct Buffer {
   std::string name;
@@ -59,8 +62,8 @@ struct Buffer {
 
 enum class LoopKind : uint8_t { serial, parallel, vectorized, unrolled };
 
-// What becomes of the iterations of a split that does not divide. The Program keeps a predicate on the
-// blocks below; lowering turns it into code by this strategy.
+// What becomes of the iterations of a split that does not divide. The Program keeps a predicate on
+// the blocks below; lowering turns it into code by this strategy.
 enum class Tail : uint8_t {
   exact,      // divides: no predicate
   peel,       // full tiles, and a body of the remainder's constant extent
@@ -116,8 +119,9 @@ struct Block {
   std::vector<Axis> axes;
   std::vector<Predicate> predicates;
   std::vector<Store> init;  // empty: not a reduction, or decomposed
-  std::vector<Store> body;  // more than one (tuple reduction): all values are read before any is written
-  LoopId parent;            // invalid: at the top
+  std::vector<Store>
+      body;       // more than one (tuple reduction): all values are read before any is written
+  LoopId parent;  // invalid: at the top
   std::vector<Annotation> annotations;
   bool alive = true;
 
@@ -131,7 +135,7 @@ struct Block {
 struct Program {
   std::string name;
   Table<BufferId, Buffer> buffers;
-  Table<LoopId, Loop> loops;    // dead rows stay
+  Table<LoopId, Loop> loops;     // dead rows stay
   Table<BlockId, Block> blocks;  // dead rows stay
   std::vector<Node> body;        // in order of execution
 
@@ -140,12 +144,13 @@ struct Program {
   }
 };
 
-// -- tree queries and edits ------------------------------------------------------------------------
+// -- tree queries and edits
+// ------------------------------------------------------------------------
 
 std::vector<Node>& siblings_of(Program& program, Node node);  // the body that holds `node`
 const std::vector<Node>& siblings_of(const Program& program, Node node);
 LoopId parent_of(const Program& program, Node node);
-std::vector<LoopId> loops_above(const Program& program, Node node);   // outermost first
+std::vector<LoopId> loops_above(const Program& program, Node node);    // outermost first
 std::vector<BlockId> blocks_below(const Program& program, Node node);  // in order of execution
 std::vector<BlockId> all_blocks(const Program& program);               // in order of execution
 bool is_inside(const Program& program, Node node, LoopId loop);
@@ -162,7 +167,7 @@ std::string fresh_buffer_name(const Program& program, std::string_view wish);
 LoopId add_loop(Program& program, Loop loop);  // not placed yet
 BlockId add_block(Program& program, Block block);
 void place(Program& program, Node node, LoopId parent, size_t position);  // sets the parent
-void remove(Program& program, Node node);      // detaches it; a loop left empty above goes too
+void remove(Program& program, Node node);  // detaches it; a loop left empty above goes too
 // Rewrites every binding and predicate below `root` that uses `loop`.
 void substitute_loop(Program& program, Node root, LoopId loop, const Affine& replacement);
 

@@ -183,7 +183,7 @@ std::string_view to_string(BufferKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 std::string_view to_string(Scope scope) {
-  constexpr std::string_view kNames[] = {"workspace", "stack", "registers"};
+  constexpr std::string_view kNames[] = {"workspace", "stack", "registers", "constant"};
   return kNames[static_cast<size_t>(scope)];
 }
 std::string_view to_string(LoopKind kind) {

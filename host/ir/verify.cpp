@@ -157,16 +157,15 @@ class Bindings {
     return {};
   }
 
-  // A parallel loop would add to one element from several workers, a vectorized one from several
-  // lanes.
+  // A parallel loop would add to one element from several workers. (Lanes of a vectorized one add
+  // up apart, lowering sees to it.)
   Result<void> check_reduce(const Axis& axis) {
     if (axis.kind != AxisKind::reduce) return {};
     std::vector<LoopId> loops;
     collect_loops(axis.binding, loops);
     for (const LoopId loop : loops) {
-      const LoopKind kind = program_.loops[loop].kind;
-      if (kind == LoopKind::parallel || kind == LoopKind::vectorized)
-        return fail("{} loop {} carries reduce axis {}", to_string(kind), program_.loops[loop].name,
+      if (program_.loops[loop].kind == LoopKind::parallel)
+        return fail("parallel loop {} carries reduce axis {}", program_.loops[loop].name,
                     axis.name);
     }
     return {};
@@ -422,6 +421,25 @@ Result<void> check_order(const Program& program) {
   return {};
 }
 
+// Every block of one nest, given that some block writes a constant.
+Result<void> check_constant_nest(const Program& program, const std::vector<BlockId>& blocks) {
+  const auto is_constant_buffer = [&](BufferId buffer) {
+    return program.buffers[buffer].scope == Scope::constant;
+  };
+  for (const BlockId id : blocks) {
+    const Block& block = program.blocks[id];
+    for (const BufferId buffer : writes_of(block))
+      if (!is_constant_buffer(buffer))
+        return fail("block {} writes {} in a nest that makes constants ahead of time", block.name,
+                    program.buffers[buffer].name);
+    for (const BufferId buffer : reads_of(block))
+      if (!is_constant_buffer(buffer) && program.buffers[buffer].kind != BufferKind::param)
+        return fail("block {} makes a constant and reads {}, which is neither param nor constant",
+                    block.name, program.buffers[buffer].name);
+  }
+  return {};
+}
+
 Result<void> verify_all(const Program& program) {
   TRYV(Structure(program).check());
   for (const BlockId id : all_blocks(program)) {
@@ -430,10 +448,28 @@ Result<void> verify_all(const Program& program) {
     if (checked) checked = Bodies(program, block).check();
     if (!checked) return std::unexpected(within(checked.error(), "block {}", block.name));
   }
-  return check_order(program);
+  TRYV(check_order(program));
+  return check_constants(program);
 }
 
 }  // namespace
+
+bool makes_constants(const Program& program, const Node& nest) {
+  const std::vector<BlockId> blocks = blocks_below(program, nest);
+  return std::any_of(blocks.begin(), blocks.end(), [&](BlockId block) {
+    const std::vector<BufferId> writes = writes_of(program.blocks[block]);
+    return std::any_of(writes.begin(), writes.end(), [&](BufferId buffer) {
+      return program.buffers[buffer].scope == Scope::constant;
+    });
+  });
+}
+
+Result<void> check_constants(const Program& program) {
+  for (const Node& nest : program.body)
+    if (makes_constants(program, nest))
+      TRYV(check_constant_nest(program, blocks_below(program, nest)));
+  return {};
+}
 
 Result<void> verify(const Program& program) {
   if (auto checked = verify_all(program); !checked)

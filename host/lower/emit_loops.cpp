@@ -30,8 +30,9 @@ Emitter::Emitter(const Program& program, const Target& target, Kernel& kernel,
                  std::vector<Storage> storage)
     : program_(program), target_(target), kernel_(kernel), storage_(std::move(storage)) {}
 
-Result<void> Emitter::run() {
-  return nodes(program_.body, LoopEnvironment(program_), kernel_.body);
+Result<void> Emitter::run(const std::vector<Node>& nests, bool parallel) {
+  in_parallel_ = !parallel;
+  return nodes(nests, LoopEnvironment(program_), kernel_.body);
 }
 
 std::vector<BlockId> Emitter::blocks_in(Node node) const {

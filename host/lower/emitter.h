@@ -45,7 +45,8 @@ class Emitter {
   Emitter(const Program& program, const Target& target, Kernel& kernel,
           std::vector<Storage> storage);
 
-  Result<void> run();
+  // Writes the nests. Not `parallel`: their parallel loops run in line.
+  Result<void> run(const std::vector<Node>& nests, bool parallel);
 
  private:
   using Lanes = std::optional<LoopId>;

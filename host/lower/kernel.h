@@ -34,6 +34,7 @@ using RegId = Id<struct RegTag>;
 
 enum class Space : uint8_t {
   argument,    // pointer number `slot` of the call
+  constants,   // at `offset` bytes of what pointer number `slot` points to, behind all arguments
   workspace,   // at `offset` bytes of the workspace, one for all threads
   per_worker,  // at `offset` bytes of the calling worker's part of the workspace
   stack,       // in the frame
@@ -44,8 +45,8 @@ struct KernelBuffer {
   DType dtype = DType::f32;
   int64_t elements = 0;
   Space space = Space::argument;
-  int slot = -1;       // argument
-  int64_t offset = 0;  // workspace, per_worker: bytes, a multiple of 64
+  int slot = -1;       // argument, constants
+  int64_t offset = 0;  // constants, workspace, per_worker: bytes, a multiple of 64
   bool written = false;
 };
 
@@ -95,6 +96,7 @@ struct Kernel {
   Table<VarId, std::string> vars;         // names
   Table<RegId, Register> registers;
   KernelBody body;
+  int64_t constants_bytes = 0;             // made ahead of all calls, by a Kernel of their own
   int64_t workspace_bytes = 0;             // fixed part
   int64_t workspace_bytes_per_worker = 0;  // a multiple of 64; total = fixed + workers * this
   int64_t stack_bytes = 0;                 // stack buffers only

@@ -18,11 +18,15 @@ class KernelPrinter {
   std::string run() {
     text_ = fmt::format("kernel {}\n", kernel_.name);
     for (const KernelBuffer& buffer : kernel_.buffers) {
-      static constexpr const char* kSpaces[] = {"argument", "workspace", "per_worker", "stack"};
+      static constexpr const char* kSpaces[] = {"argument", "constants", "workspace", "per_worker",
+                                                "stack"};
       text_ += fmt::format("buffer {} {}[{}] {}", buffer.name, to_string(buffer.dtype),
                            buffer.elements, kSpaces[static_cast<size_t>(buffer.space)]);
       if (buffer.space == Space::argument) {
         text_ += fmt::format(" {}{}", buffer.slot, buffer.written ? " written" : "");
+      } else if (buffer.space == Space::constants) {
+        text_ += fmt::format(" {} at {}{}", buffer.slot, buffer.offset,
+                             buffer.written ? " written" : "");
       } else if (buffer.space != Space::stack) {
         text_ += fmt::format(" at {}", buffer.offset);
       }

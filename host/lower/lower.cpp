@@ -2,6 +2,7 @@
 #include "lower/lower.h"
 
 #include "ir/text.h"
+#include "ir/verify.h"
 #include "lower/emitter.h"
 #include "lower/limits.h"
 #include "lower/storage.h"
@@ -53,20 +54,23 @@ void drop_unused(KernelBody& body, std::vector<bool>& used) {
   body.erase(body.begin() + static_cast<std::ptrdiff_t>(kept), body.end());
 }
 
-}  // namespace
-
-Result<Kernel> lower(const Program& program, const Target& target, const LowerOptions& options) {
+// What the Kernel's nests are of: a call, or what comes ahead of all calls.
+Result<Kernel> lower_nests(const Program& program, bool constants, const Target& target,
+                           const LowerOptions& options) {
   const auto log = [&](std::string_view pass, const auto& stage) {
     if (options.log) options.log(pass, print(stage));
   };
   log("scheduling", program);
 
+  std::vector<Node> nests = program.body;
+  std::erase_if(nests,
+                [&](const Node& nest) { return makes_constants(program, nest) != constants; });
   Kernel kernel;
   kernel.name = program.name;
-  std::vector<Storage> storage = TRY(plan_storage(program, kernel));
+  std::vector<Storage> storage = TRY(plan_storage(program, nests, kernel));
   log("storage", kernel);
 
-  TRYV(Emitter(program, target, kernel, std::move(storage)).run());
+  TRYV(Emitter(program, target, kernel, std::move(storage)).run(nests, !constants));
   log("loops, tails, vectors, register tiles", kernel);
 
   std::vector<bool> used(static_cast<size_t>(kernel.vars.size()));
@@ -75,6 +79,17 @@ Result<Kernel> lower(const Program& program, const Target& target, const LowerOp
 
   TRYV(check_registers(kernel, target));
   return kernel;
+}
+
+}  // namespace
+
+Result<Kernel> lower(const Program& program, const Target& target, const LowerOptions& options) {
+  return lower_nests(program, false, target, options);
+}
+
+Result<Kernel> lower_constants(const Program& program, const Target& target,
+                               const LowerOptions& options) {
+  return lower_nests(program, true, target, options);
 }
 
 }  // namespace hone

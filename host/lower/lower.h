@@ -18,9 +18,16 @@ struct LowerOptions {
 };
 
 // Arguments of the Kernel: inputs and params, then outputs, each in the order of the Program's
-// buffers. Error: what the target cannot do as scheduled, with block, loop or buffer and the reason
-// (a register buffer with a variable index, a shift tail where it is not legal, too many registers,
+// buffers; behind them, where constants_bytes > 0, one pointer to constants made ahead of time.
+// Error: what the target cannot do as scheduled, with block, loop or buffer and the reason (a
+// register buffer with a variable index, a shift tail where it is not legal, too many registers,
 // …).
 Result<Kernel> lower(const Program& program, const Target& target, const LowerOptions& options);
+
+// The Kernel that makes the constants: the nests that lower() leaves out, with the same arguments
+// in the same slots. It takes no workspace, and runs in line even where a loop is parallel. Without
+// a statement where the Program has no constants.
+Result<Kernel> lower_constants(const Program& program, const Target& target,
+                               const LowerOptions& options);
 
 }  // namespace hone

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/verify.h"
+
 namespace hone {
 namespace {
 
@@ -15,10 +17,19 @@ constexpr int64_t kAlignment = 64;
 
 int64_t align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-std::vector<BlockId> accessors_of(const Program& program, BufferId buffer) {
-  std::vector<BlockId> blocks = writers_of(program, buffer);
-  for (const BlockId reader : readers_of(program, buffer))
-    if (std::find(blocks.begin(), blocks.end(), reader) == blocks.end()) blocks.push_back(reader);
+bool accesses(const Block& block, BufferId buffer) {
+  const std::vector<BufferId> writes = writes_of(block);
+  const std::vector<BufferId> reads = reads_of(block);
+  return std::find(writes.begin(), writes.end(), buffer) != writes.end() ||
+         std::find(reads.begin(), reads.end(), buffer) != reads.end();
+}
+
+std::vector<BlockId> accessors_of(const Program& program, const std::vector<Node>& nests,
+                                  BufferId buffer) {
+  std::vector<BlockId> blocks;
+  for (const Node& nest : nests)
+    for (const BlockId block : blocks_below(program, nest))
+      if (accesses(program.blocks[block], buffer)) blocks.push_back(block);
   return blocks;
 }
 
@@ -166,8 +177,13 @@ int64_t assign_offsets(std::vector<Life> lives, Kernel& kernel) {
   return total;
 }
 
-// Arguments: inputs and params, then outputs, each with its whole extent.
-void add_arguments(const Program& program, std::vector<Storage>& storage, Kernel& kernel) {
+void set_whole(const Buffer& buffer, Storage& storage) {
+  for (const int64_t extent : buffer.shape) storage.region.push_back({affine_constant(0), extent});
+  set_strides(storage);
+}
+
+// Arguments: inputs and params, then outputs, each with its whole extent. Gives their number.
+int add_arguments(const Program& program, std::vector<Storage>& storage, Kernel& kernel) {
   int slot = 0;
   for (const bool outputs : {false, true}) {
     for (int32_t i = 0; i < program.buffers.size(); ++i) {
@@ -175,8 +191,7 @@ void add_arguments(const Program& program, std::vector<Storage>& storage, Kernel
       if (buffer.kind == BufferKind::temp || (buffer.kind == BufferKind::output) != outputs)
         continue;
       Storage& row = storage[static_cast<size_t>(i)];
-      for (const int64_t extent : buffer.shape) row.region.push_back({affine_constant(0), extent});
-      set_strides(row);
+      set_whole(buffer, row);
       KernelBuffer argument;
       argument.name = buffer.name;
       argument.dtype = buffer.dtype;
@@ -186,20 +201,47 @@ void add_arguments(const Program& program, std::vector<Storage>& storage, Kernel
       row.kernel_buffer = kernel.buffers.add(std::move(argument));
     }
   }
+  return slot;
+}
+
+// One behind the other, at places that do not depend on the nests.
+void add_constants(const Program& program, const std::vector<Node>& nests, int slot,
+                   std::vector<Storage>& storage, Kernel& kernel) {
+  for (int32_t i = 0; i < program.buffers.size(); ++i) {
+    const BufferId id{i};
+    const Buffer& buffer = program.buffers[id];
+    if (buffer.scope != Scope::constant || writers_of(program, id).empty()) continue;
+    Storage& row = storage[static_cast<size_t>(i)];
+    set_whole(buffer, row);
+    KernelBuffer constant;
+    constant.name = buffer.name;
+    constant.dtype = buffer.dtype;
+    constant.elements = row.elements;
+    constant.space = Space::constants;
+    constant.slot = slot;
+    constant.offset = kernel.constants_bytes;
+    constant.written = std::any_of(nests.begin(), nests.end(), [&](const Node& nest) {
+      return makes_constants(program, nest);
+    });
+    row.kernel_buffer = kernel.buffers.add(std::move(constant));
+    kernel.constants_bytes += align(row.elements * bytes_of(buffer.dtype));
+  }
 }
 
 }  // namespace
 
-Result<std::vector<Storage>> plan_storage(const Program& program, Kernel& kernel) {
+Result<std::vector<Storage>> plan_storage(const Program& program, const std::vector<Node>& nests,
+                                          Kernel& kernel) {
   std::vector<Storage> storage(static_cast<size_t>(program.buffers.size()));
-  add_arguments(program, storage, kernel);
+  const int slots = add_arguments(program, storage, kernel);
+  add_constants(program, nests, slots, storage, kernel);
   std::vector<Life> shared;
   std::vector<Life> per_worker;
   for (int32_t i = 0; i < program.buffers.size(); ++i) {
     const BufferId id{i};
     const Buffer& buffer = program.buffers[id];
-    if (buffer.kind != BufferKind::temp) continue;
-    const std::vector<BlockId> accessors = accessors_of(program, id);
+    if (buffer.kind != BufferKind::temp || buffer.scope == Scope::constant) continue;
+    const std::vector<BlockId> accessors = accessors_of(program, nests, id);
     if (accessors.empty()) continue;
     Storage& row = storage[static_cast<size_t>(i)];
     set_place(program, id, accessors, row);

@@ -22,8 +22,11 @@ struct Storage {
   BufferId kernel_buffer;  // row of Kernel::buffers, unless in registers
 };
 
-// By BufferId; adds the rows to kernel.buffers and sets its workspace sizes. Error: a register
-// buffer whose accesses are not all inside one parallel iteration.
-Result<std::vector<Storage>> plan_storage(const Program& program, Kernel& kernel);
+// By BufferId; adds the rows to kernel.buffers and sets its workspace sizes. Temps get storage for
+// `nests`, those of program.body that the Kernel runs. Constants keep their whole shape: they are
+// written by one Kernel and read by another. Error: a register buffer whose accesses are not all
+// inside one parallel iteration.
+Result<std::vector<Storage>> plan_storage(const Program& program, const std::vector<Node>& nests,
+                                          Kernel& kernel);
 
 }  // namespace hone

@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kEntry = "hone_candidate";
+constexpr const char* kPrepare = "hone_candidate_prepare";
 
 Result<void> check_limits(const Built& built, const Target& target) {
   const auto limit = [](const char* what, int64_t needs, int64_t has) -> Result<void> {
@@ -26,6 +27,10 @@ Result<void> check_limits(const Built& built, const Target& target) {
   TRYV(limit("stack", built.stack_bytes, target.stack_bytes));
   return limit("workspace", built.workspace_bytes + built.workspace_bytes_per_worker * target.cores,
                target.workspace_bytes);
+}
+
+uint64_t hash_of(const ObjectCode& object) {
+  return hash_bytes({reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()});
 }
 
 std::string to_bytes(const Json& json) {
@@ -53,19 +58,32 @@ BuildResult build(const BuildRequest& request, const Target& target) {
   if (!program) return failure(FailureKind::build, program.error());
   const auto kernel = lower(*program, target, {});
   if (!kernel) return failure(FailureKind::constraint, kernel.error());
-  const auto object = compile(*kernel, target, {.entry = kEntry, .optimize = request.optimize});
+  auto generator = CodeGenerator::create(target);
+  if (!generator) return failure(FailureKind::build, generator.error());
+  const auto object = generator->compile(*kernel, {.entry = kEntry, .optimize = request.optimize});
   if (!object) return failure(FailureKind::build, object.error());
-  auto image = link_image(*object, target, request.load_address, kEntry);
+  std::vector<LinkPart> parts = {{&*object, kEntry}};
+  std::optional<ObjectCode> prepare;
+  if (kernel->constants_bytes > 0) {
+    const auto constants = lower_constants(*program, target, {});
+    if (!constants) return failure(FailureKind::constraint, constants.error());
+    // It runs once, so it is to compile fast.
+    auto compiled = generator->compile(*constants, {.entry = kPrepare, .optimize = false});
+    if (!compiled) return failure(FailureKind::build, compiled.error());
+    parts.push_back({&prepare.emplace(std::move(*compiled)), kPrepare});
+  }
+  auto image = link_image(parts, target, request.load_address);
   if (!image) return failure(FailureKind::build, image.error());
   Built built;
   built.image = std::move(*image);
   built.text_bytes = object->text_bytes;
   built.rodata_bytes = object->rodata_bytes;
   built.stack_bytes = object->stack_bytes;
+  built.constants_bytes = kernel->constants_bytes;
   built.workspace_bytes = kernel->workspace_bytes;
   built.workspace_bytes_per_worker = kernel->workspace_bytes_per_worker;
-  built.object_hash = hash_bytes(
-      {reinterpret_cast<const char*>(object->bytes.data()), object->bytes.size()});
+  built.object_hash = hash_of(*object);
+  if (prepare) built.object_hash = hash_combine(built.object_hash, hash_of(*prepare));
   built.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (const auto fits = check_limits(built, target); !fits)
     return failure(FailureKind::constraint, fits.error());
@@ -92,6 +110,8 @@ std::string encode(const BuildResult& result) {
                        {"load_address", built.image.load_address},
                        {"bss_bytes", built.image.bss_bytes},
                        {"entry_offset", built.image.entry_offset},
+                       {"prepare_offset", built.image.prepare_offset.value_or(-1)},
+                       {"constants_bytes", built.constants_bytes},
                        {"text_bytes", built.text_bytes},
                        {"rodata_bytes", built.rodata_bytes},
                        {"stack_bytes", built.stack_bytes},
@@ -114,6 +134,9 @@ Result<BuildResult> decode_result(const std::string& bytes) {
     built.image.load_address = json.at("load_address");
     built.image.bss_bytes = json.at("bss_bytes");
     built.image.entry_offset = json.at("entry_offset");
+    if (const int64_t offset = json.at("prepare_offset"); offset >= 0)
+      built.image.prepare_offset = offset;
+    built.constants_bytes = json.at("constants_bytes");
     built.text_bytes = json.at("text_bytes");
     built.rodata_bytes = json.at("rodata_bytes");
     built.stack_bytes = json.at("stack_bytes");

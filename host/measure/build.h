@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Building a candidate: scheduled Program → Kernel → object → image, and the limits of the target that
-// only finished code can be held against.
+// Building a candidate: scheduled Program → Kernel → object → image, and the limits of the target
+// that only finished code can be held against.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct Built {
   int64_t text_bytes = 0;
   int64_t rodata_bytes = 0;
   int64_t stack_bytes = 0;
+  int64_t constants_bytes = 0;
   int64_t workspace_bytes = 0;
   int64_t workspace_bytes_per_worker = 0;
   uint64_t object_hash = 0;
@@ -34,8 +35,8 @@ struct Built {
 
 using BuildResult = std::variant<Built, Failure>;
 
-// In this process. `constraint` when lowering refuses the schedule or the code passes a limit of the
-// target, `build` when the code generator fails.
+// In this process. `constraint` when lowering refuses the schedule or the code passes a limit of
+// the target, `build` when the code generator fails.
 BuildResult build(const BuildRequest& request, const Target& target);
 
 // The same as bytes (CBOR), for a worker's pipe.

@@ -11,10 +11,10 @@
 namespace hone {
 namespace {
 
-constexpr int kAttemptsOnLoss = 2;         // of one candidate, each with a session of its own
-constexpr int kAttemptsWhileTainted = 3;   // of one candidate, until the canary is well
-constexpr double kCanaryTolerance = 1.5;   // a canary this much slower than the fastest seen taints
-constexpr double kHopeless = 1.4;          // first sample so many times the best: stop
+constexpr int kAttemptsOnLoss = 2;        // of one candidate, each with a session of its own
+constexpr int kAttemptsWhileTainted = 3;  // of one candidate, until the canary is well
+constexpr double kCanaryTolerance = 1.5;  // a canary this much slower than the fastest seen taints
+constexpr double kHopeless = 1.4;         // first sample so many times the best: stop
 
 std::vector<BufferSpec> to_specs(const TaskData& task) {
   std::vector<BufferSpec> specs;
@@ -56,7 +56,9 @@ RunRequest to_request(const Built& built, const TaskData& task, int64_t threads,
   RunRequest request;
   request.image = built.image.bytes;
   request.entry_offset = built.image.entry_offset;
+  request.prepare_offset = built.image.prepare_offset;
   request.bss_bytes = built.image.bss_bytes;
+  request.constants_bytes = built.constants_bytes;
   request.workspace_bytes = built.workspace_bytes + threads * built.workspace_bytes_per_worker;
   request.threads = static_cast<int>(threads);
   request.tolerant = !task.exact;
@@ -66,14 +68,21 @@ RunRequest to_request(const Built& built, const TaskData& task, int64_t threads,
 
 FailureKind kind_of(hone_outcome outcome) {
   switch (outcome) {
-    case HONE_FAULT: return FailureKind::fault;
-    case HONE_ILLEGAL_INSTRUCTION: return FailureKind::illegal_instruction;
-    case HONE_TIMEOUT: return FailureKind::timeout;
-    case HONE_GUARD_BROKEN: return FailureKind::out_of_bounds;
-    case HONE_NOT_ENOUGH_MEMORY: return FailureKind::constraint;
+    case HONE_FAULT:
+      return FailureKind::fault;
+    case HONE_ILLEGAL_INSTRUCTION:
+      return FailureKind::illegal_instruction;
+    case HONE_TIMEOUT:
+      return FailureKind::timeout;
+    case HONE_GUARD_BROKEN:
+      return FailureKind::out_of_bounds;
+    case HONE_NOT_ENOUGH_MEMORY:
+      return FailureKind::constraint;
     case HONE_BAD_IMAGE:
-    case HONE_MISSING_IMAGE: return FailureKind::upload;
-    default: return FailureKind::device_lost;
+    case HONE_MISSING_IMAGE:
+      return FailureKind::upload;
+    default:
+      return FailureKind::device_lost;
   }
 }
 
@@ -149,8 +158,10 @@ class SessionRunner final : public Runner {
     facts.cores = static_cast<int64_t>(device.cores.size());
     facts.emulated = url_.emulated;
     facts.summary = fmt::format(
-        "{}\n  architecture  {}, {} cores\n  features      {}\n  timer         {} ({}), overhead {} ns\n"
-        "  load region   {} KiB at {:#x}\n  buffers       up to {} MiB\n  agent         version {}\n",
+        "{}\n  architecture  {}, {} cores\n  features      {}\n  timer         {} ({}), overhead "
+        "{} ns\n"
+        "  load region   {} KiB at {:#x}\n  buffers       up to {} MiB\n  agent         version "
+        "{}\n",
         session_->describe(), device.arch, device.cores.size(), fmt::join(device.features, " "),
         device.timer, device.unit, device.timer_overhead_ns, device.load_bytes >> 10,
         device.load_address, device.arena_bytes >> 20, facts.agent_version);
@@ -190,12 +201,11 @@ class SessionRunner final : public Runner {
   }
 
   std::string guard_reason(const RunReply& reply) const {
-    const bool workspace = reply.guard_buffer == HONE_WORKSPACE_BUFFER;
     const auto index = static_cast<size_t>(reply.guard_buffer);
-    return fmt::format("wrote {} {}", reply.guard_side == HONE_BELOW ? "below" : "above",
-                       workspace || index >= task_.buffers.size()
-                           ? "the workspace"
-                           : fmt::format("buffer '{}'", task_.buffers[index].name));
+    std::string what = "the workspace";
+    if (index < task_.buffers.size()) what = fmt::format("buffer '{}'", task_.buffers[index].name);
+    if (reply.guard_buffer == HONE_CONSTANTS_BUFFER) what = "the constants";
+    return fmt::format("wrote {} {}", reply.guard_side == HONE_BELOW ? "below" : "above", what);
   }
 
   // Emulators have no clock worth guarding.

@@ -248,6 +248,25 @@ Result<Nest> plan_copy(const Program& program, const Block& block, Block copy,
 
 }  // namespace
 
+namespace {
+
+// A layout in tiles may have elements that nothing writes, so a copy of the whole is no copy of
+// values.
+Result<void> check_layout(std::string_view primitive, const Program& program, BufferId buffer) {
+  bool in_tiles = false;
+  for (const BlockId writer : writers_of(program, buffer))
+    for (const Store& store : program.blocks[writer].body)
+      for (const Expr& index : store.indices)
+        walk(index, [&](const ExprNode& node) {
+          in_tiles = in_tiles || (store.buffer == buffer && node.op == Op::mod);
+        });
+  if (!in_tiles) return {};
+  return fail("{}: '{}' is laid out in tiles: copy first, then transform the layout", primitive,
+              program.buffers[buffer].name);
+}
+
+}  // namespace
+
 Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope scope) {
   const Block& block = program.blocks[id];
   const std::string& name = program.buffers[buffer].name;
@@ -256,6 +275,7 @@ Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope 
     return fail("cache_read: block '{}' writes '{}' itself", block.name, name);
   if (!has(reads_of(block), buffer))
     return fail("cache_read: block '{}' does not read '{}'", block.name, name);
+  TRYV(check_layout("cache_read", program, buffer));
   const Place place = outermost_without(program, id, writers_of(program, buffer));
   TRYV(check_place(kRead, program, id, place));
 
@@ -275,6 +295,7 @@ Result<BlockId> cache_read(Program& program, BlockId id, BufferId buffer, Scope 
 
 Result<BlockId> cache_write(Program& program, BlockId id, BufferId buffer, Scope scope) {
   TRYV(check_write(program, id, buffer));
+  TRYV(check_layout("cache_write", program, buffer));
   const Block& block = program.blocks[id];
   const auto axes = TRY(written_axes(program, block, buffer));
   Place place = outermost_without(program, id, other_readers(program, buffer, id));

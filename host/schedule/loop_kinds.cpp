@@ -6,8 +6,9 @@
 // lanes of one. Both need iterations that do not meet: no iteration reads what another writes, and
 // no two write one element. A temp that is written and read inside a single iteration is private to
 // it (lowering gives each worker its own), so parallel does not ask that its elements differ; lanes
-// have no such private memory, so vectorize does. unroll: the body is repeated in order, which is
-// always legal.
+// have no such private memory, so vectorize does. A vectorized loop may also add up the terms of
+// one reduction, in any order: lanes have sums of their own. unroll: the body is repeated in order,
+// which is always legal.
 //
 // A kind is the last thing that happens to a loop: split, fuse and reorder refuse loops that have
 // one, and so does giving it a second.
@@ -96,6 +97,18 @@ Result<void> check_independent(const Program& program, LoopId loop, LoopKind kin
   return {};
 }
 
+// The loop holds one reduction and nothing else, runs over its terms alone, and they may be taken
+// in any order.
+bool adds_up_terms(const Program& program, LoopId loop) {
+  const std::vector<Node>& inside = program.loops[loop].body;
+  if (inside.size() != 1 || !inside[0].block.valid()) return false;
+  const Block& block = program.blocks[inside[0].block];
+  const bool drives_element = std::any_of(
+      block.axes.begin(), block.axes.end(),
+      [&](const Axis& axis) { return axis.kind == AxisKind::spatial && uses(axis.binding, loop); });
+  return reduce_axis_of(block, loop) && !drives_element && is_order_free(block);
+}
+
 }  // namespace
 
 Result<void> parallel(Program& program, LoopId loop) {
@@ -126,7 +139,7 @@ Result<void> vectorize(Program& program, LoopId loop) {
       below.valid())
     return fail("loop {} cannot be vectorized: loop {} below it is {}", name,
                 program.loops[below].name, to_string(program.loops[below].kind));
-  TRYV(check_independent(program, loop, LoopKind::vectorized));
+  if (!adds_up_terms(program, loop)) TRYV(check_independent(program, loop, LoopKind::vectorized));
   program.loops[loop].kind = LoopKind::vectorized;
   return {};
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ir/verify.h"
 #include "schedule/primitives.h"
 #include "schedule/trace_fields.h"
 
@@ -91,8 +92,15 @@ class Executor {
   Result<Outputs> run(const CacheWrite& it) { return cache(it, cache_write); }
   Result<Outputs> run(const SetScope& it) {
     const BufferId buffer = TRY(get(it.buffer));
-    const Scope scope = TRY(get_enum(it.scope, Scope::registers));
+    const Scope scope = TRY(get_enum(it.scope, kLastScope));
     TRYV(set_scope(program_, buffer, scope));
+    return Outputs{};
+  }
+  Result<Outputs> run(const TransformLayout& it) {
+    const BufferId buffer = TRY(get(it.buffer));
+    std::vector<int64_t> tiles;
+    for (const IntParam& tile : it.tiles) tiles.push_back(TRY(get(tile)));
+    TRYV(transform_layout(program_, buffer, tiles, it.order));
     return Outputs{};
   }
   Result<Outputs> run(const DecomposeReduction& it) {
@@ -241,7 +249,7 @@ class Executor {
                         Result<BlockId> (*primitive)(Program&, BlockId, BufferId, Scope)) {
     const BlockId block = TRY(get(it.block));
     const BufferId buffer = TRY(get(it.buffer));
-    const Scope scope = TRY(get_enum(it.scope, Scope::registers));
+    const Scope scope = TRY(get_enum(it.scope, kLastScope));
     return Outputs{{TRY(primitive(program_, block, buffer, scope))}, {}, {}};
   }
 
@@ -315,6 +323,21 @@ Result<Program> run_all(const Program& program, const Trace& trace, const Decide
   return scheduled;
 }
 
+// Whether what the instruction does could mix what is made ahead of time with what is not: it moves
+// or rewires blocks, and the Program has such constants or gets one.
+bool may_break_constants(const Program& program, const Instruction& instruction) {
+  const auto makes = [](const ScopeParam& scope) {
+    return scope.var.valid() || scope.literal == Scope::constant;
+  };
+  if (const auto* it = std::get_if<CacheRead>(&instruction); it && makes(it->scope)) return true;
+  if (const auto* it = std::get_if<CacheWrite>(&instruction); it && makes(it->scope)) return true;
+  if (const auto* it = std::get_if<SetScope>(&instruction); it && makes(it->scope)) return true;
+  const std::string_view family = facts(instruction).family;
+  if (family != "cache" && family != "compute location" && family != "inline") return false;
+  return std::any_of(program.buffers.begin(), program.buffers.end(),
+                     [](const Buffer& buffer) { return buffer.scope == Scope::constant; });
+}
+
 Result<void> check_rows(const Trace& trace, const Decisions& decisions) {
   const size_t wanted = sampling_count(trace);
   if (decisions.size() == wanted) return {};
@@ -343,7 +366,18 @@ Result<Program> replay_with(const Program& program, const Trace& trace, const De
 Result<Outputs> execute(Program& program, const Environment& environment,
                         const Instruction& instruction, const Decide& decide) {
   Executor executor(program, environment, decide);
-  return std::visit([&](const auto& it) { return executor.run(it); }, instruction);
+  const auto run = [&] {
+    return std::visit([&](const auto& it) { return executor.run(it); }, instruction);
+  };
+  if (!may_break_constants(program, instruction)) return run();
+  Program before = program;
+  Result<Outputs> outputs = run();
+  if (!outputs) return outputs;
+  if (auto kept = check_constants(program); !kept) {
+    program = std::move(before);
+    return std::unexpected(within(kept.error(), "{}", facts(instruction).keyword));
+  }
+  return outputs;
 }
 
 Result<Program> replay(const Program& program, const Trace& trace, const Decisions& decisions) {

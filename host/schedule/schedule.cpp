@@ -230,6 +230,11 @@ Result<void> Schedule::set_scope(BufferParam buffer, ScopeParam scope) {
   TRYV(record(SetScope{std::move(buffer), scope}));
   return {};
 }
+Result<void> Schedule::transform_layout(BufferParam buffer, std::vector<IntParam> tiles,
+                                        std::vector<int64_t> order) {
+  TRYV(record(TransformLayout{std::move(buffer), std::move(tiles), std::move(order)}));
+  return {};
+}
 Result<BlockVar> Schedule::decompose_reduction(BlockVar block, LoopVar loop) {
   return TRY(record(DecomposeReduction{block, loop, {}})).init;
 }

@@ -69,6 +69,8 @@ class Schedule {
   Result<BlockVar> cache_read(BlockVar block, BufferParam buffer, ScopeParam scope);
   Result<BlockVar> cache_write(BlockVar block, BufferParam buffer, ScopeParam scope);
   Result<void> set_scope(BufferParam buffer, ScopeParam scope);
+  Result<void> transform_layout(BufferParam buffer, std::vector<IntParam> tiles,
+                                std::vector<int64_t> order);
   Result<BlockVar> decompose_reduction(BlockVar block, LoopVar loop);
   Result<void> annotate(NodeParam node, const std::string& key, IntParam value);
 

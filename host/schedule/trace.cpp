@@ -52,6 +52,8 @@ constexpr std::array kRows = {
     row<CacheWrite>("cache_write", "cache",
                     "a block writes a copy; gives the block that copies back"),
     row<SetScope>("set_scope", "cache", "where a temp lives"),
+    row<TransformLayout>("transform_layout", "layout",
+                         "dimensions of a temp in tiles and in another order"),
     row<DecomposeReduction>("decompose_reduction", "reduction",
                             "init into a block of its own before a loop; gives that block"),
     row<Annotate>("annotate", "annotation", "a remark on a block or a loop"),

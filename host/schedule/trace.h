@@ -257,6 +257,17 @@ struct SetScope {
   bool operator==(const SetScope&) const = default;
 };
 
+struct TransformLayout {
+  BufferParam buffer;
+  std::vector<IntParam> tiles;  // one a dimension; 0: stays whole
+  std::vector<int64_t> order;   // of dimensions and then insides of tiles; empty: as they are
+  static constexpr auto fields() {
+    return std::tuple(Field("", &TransformLayout::buffer), Field("", &TransformLayout::tiles),
+                      Field("order", &TransformLayout::order, kOptional));
+  }
+  bool operator==(const TransformLayout&) const = default;
+};
+
 struct DecomposeReduction {
   BlockVar block;
   LoopVar loop;
@@ -351,8 +362,8 @@ using Instruction =
     std::variant<GetBlock, GetLoops, GetChildBlocks, GetProducers, GetConsumers, Split, Fuse,
                  Reorder, UnitLoop, Parallel, Vectorize, Unroll, ComputeAt, ReverseComputeAt,
                  ComputeInline, ReverseComputeInline, CacheRead, CacheWrite, SetScope,
-                 DecomposeReduction, Annotate, SampleTile, SampleExactTile, SampleCategorical,
-                 SampleComputeLocation>;
+                 TransformLayout, DecomposeReduction, Annotate, SampleTile, SampleExactTile,
+                 SampleCategorical, SampleComputeLocation>;
 
 struct InstructionFacts {
   std::string_view keyword;

@@ -45,12 +45,10 @@ std::string show(const IntParam& param) {
   return param.var.valid() ? show(param.var) : show(param.literal);
 }
 std::string show(const TailParam& param) {
-  return param.var.valid() ? show(param.var)
-                           : std::string(to_string(param.literal));
+  return param.var.valid() ? show(param.var) : std::string(to_string(param.literal));
 }
 std::string show(const ScopeParam& param) {
-  return param.var.valid() ? show(param.var)
-                           : std::string(to_string(param.literal));
+  return param.var.valid() ? show(param.var) : std::string(to_string(param.literal));
 }
 std::string show(const NodeParam& param) {
   return param.block.valid() ? show(param.block) : show(param.loop);
@@ -359,7 +357,7 @@ class Parser {
     return parse_enum(param, words_up_to(Tail::predicate), "a tail strategy");
   }
   Result<void> parse(ScopeParam& param) {
-    return parse_enum(param, words_up_to(Scope::registers), "a scope");
+    return parse_enum(param, words_up_to(kLastScope), "a scope");
   }
 
   Result<void> parse(NodeParam& param) {

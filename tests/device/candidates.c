@@ -41,6 +41,28 @@ void uses_data(buffers_t buffers, void* workspace, parallel_t parallel) {
   for (int i = 0; i < kElements; ++i) output(buffers)[i] = copy[i] + offset + zeros[4 * i];
 }
 
+// ---- constants: behind the task's buffers; filled once, ahead of all calls
+static float* constants(buffers_t buffers) { return buffers[2]; }
+
+static volatile int prepared = 0;
+
+void prepare(buffers_t buffers, void* workspace, parallel_t parallel) {
+  (void)workspace, (void)parallel;
+  ++prepared;
+  for (int i = 0; i < kElements; ++i) constants(buffers)[i] = input(buffers)[i] + 1;
+}
+
+void uses_constants(buffers_t buffers, void* workspace, parallel_t parallel) {
+  (void)workspace, (void)parallel;
+  const float once = prepared == 1 ? 0 : 1;
+  for (int i = 0; i < kElements; ++i) output(buffers)[i] = constants(buffers)[i] + once;
+}
+
+void prepares_above(buffers_t buffers, void* workspace, parallel_t parallel) {
+  prepare(buffers, workspace, parallel);
+  constants(buffers)[1008] = 1;  // 1000 of them end at a multiple of 64 bytes
+}
+
 // ---- parallel loops
 static void add_one(void* context, intptr_t part, intptr_t worker) {
   (void)worker;

@@ -143,6 +143,27 @@ TEST_CASE("wrong answers differ in their check") {
   }
 }
 
+TEST_CASE("constants are made once, ahead of all calls") {
+  for (const TestDevice& device : test_devices()) {
+    CAPTURE(device.name);
+    Bench bench = Bench::make(device);
+    RunRequest request = bench.request("uses_constants");
+    request.constants_bytes = static_cast<int64_t>(kBytes);
+    request.prepare_offset = bench.image.entries.at("prepare");
+    const RunReply reply = bench.run(request);
+    CHECK_MESSAGE(bench.right(reply), describe(reply));
+    CHECK(reply.samples.size() == 4);
+    request.prepare_offset = bench.image.entries.at("prepares_above");
+    const RunReply broken = bench.run(request);
+    CHECK_MESSAGE(broken.outcome == HONE_GUARD_BROKEN, describe(broken));
+    CHECK(broken.guard_buffer == HONE_CONSTANTS_BUFFER);
+    CHECK(broken.guard_side == HONE_ABOVE);
+    request.prepare_offset = bench.image.entries.at("crashes");
+    CHECK(bench.run(request).outcome == HONE_FAULT);
+    CHECK(bench.right(bench.run("good")));
+  }
+}
+
 TEST_CASE("every misdeed is its own outcome, and the next candidate runs") {
   struct Misdeed {
     std::string entry;
@@ -316,6 +337,16 @@ TEST_CASE("what cannot run is answered, not lost") {
     RunRequest request = bench.request("good");
     request.entry_offset = static_cast<int64_t>(bench.image.bytes.size());
     CHECK(bench.run(request).outcome == HONE_BAD_IMAGE);
+  }
+  SUBCASE("a function that makes constants outside the image") {
+    RunRequest request = bench.request("good");
+    request.prepare_offset = static_cast<int64_t>(bench.image.bytes.size());
+    CHECK(bench.run(request).outcome == HONE_BAD_IMAGE);
+  }
+  SUBCASE("more constants than the device has memory") {
+    RunRequest request = bench.request("good");
+    request.constants_bytes = bench.session.device().arena_bytes + 1;
+    CHECK(bench.run(request).outcome == HONE_NOT_ENOUGH_MEMORY);
   }
   SUBCASE("more zeros than the load region has room for") {
     RunRequest request = bench.request("good");

@@ -25,9 +25,17 @@ class KernelInterpreter {
         vars_(static_cast<size_t>(kernel.vars.size())),
         registers_(static_cast<size_t>(kernel.registers.size())) {}
 
-  // `arguments` by slot, each with all its elements; those that are written come back changed.
-  Result<void> run(std::vector<Elements>& arguments) {
+  struct Cell {  // what the bytes at an offset hold
+    int32_t buffer = -1;
+    ScalarValue value;
+  };
+  using Memory = std::unordered_map<int64_t, Cell>;  // by byte
+
+  // `arguments` by slot, each with all its elements; those that are written come back changed, as
+  // do `constants`.
+  Result<void> run(std::vector<Elements>& arguments, Memory& constants) {
     arguments_ = &arguments;
+    constants_ = &constants;
     return body(kernel_.body);
   }
 
@@ -35,11 +43,6 @@ class KernelInterpreter {
 
  private:
   using Lanes = std::vector<ScalarValue>;
-  struct Cell {  // what the bytes at an offset hold
-    int32_t buffer = -1;
-    ScalarValue value;
-  };
-
   Result<void> body(const KernelBody& statements) {
     for (const KernelStmt& stmt : statements) TRYV(statement(stmt));
     return {};
@@ -99,7 +102,8 @@ class KernelInterpreter {
     return fail("{} of element {} of '{}', which has {}", what, at, buffer.name, buffer.elements);
   }
 
-  std::unordered_map<int64_t, Cell>& pool_of(const KernelBuffer& buffer) {
+  Memory& pool_of(const KernelBuffer& buffer) {
+    if (buffer.space == Space::constants) return *constants_;
     if (buffer.space == Space::workspace) return workspace_;
     return buffer.space == Space::per_worker ? per_worker_ : stack_;
   }
@@ -117,7 +121,8 @@ class KernelInterpreter {
       (*arguments_)[static_cast<size_t>(buffer.slot)][static_cast<size_t>(at)] = what;
       return {};
     }
-    const int64_t limit = buffer.space == Space::workspace    ? kernel_.workspace_bytes
+    const int64_t limit = buffer.space == Space::constants    ? kernel_.constants_bytes
+                          : buffer.space == Space::workspace  ? kernel_.workspace_bytes
                           : buffer.space == Space::per_worker ? kernel_.workspace_bytes_per_worker
                                                               : INT64_MAX;
     const int64_t begin = address(id, buffer, at);
@@ -134,7 +139,7 @@ class KernelInterpreter {
     if (buffer.space == Space::argument)
       return (*arguments_)[static_cast<size_t>(buffer.slot)][static_cast<size_t>(at)];
     const int64_t begin = address(id, buffer, at);
-    const auto& pool = pool_of(buffer);
+    const Memory& pool = pool_of(buffer);
     for (int64_t byte = begin; byte < begin + bytes_of(buffer.dtype); ++byte) {
       const auto cell = pool.find(byte);
       if (cell == pool.end())
@@ -269,9 +274,10 @@ class KernelInterpreter {
   std::vector<Elements>* arguments_ = nullptr;
   std::vector<std::optional<int64_t>> vars_;
   std::vector<Lanes> registers_;  // empty: not set yet
-  std::unordered_map<int64_t, Cell> workspace_;
-  std::unordered_map<int64_t, Cell> per_worker_;
-  std::unordered_map<int64_t, Cell> stack_;
+  Memory* constants_ = nullptr;
+  Memory workspace_;
+  Memory per_worker_;
+  Memory stack_;
   int64_t statements_ = 0;
 };
 

@@ -40,8 +40,10 @@ inline Target target_of(const TargetShape& shape) {
   return target;
 }
 
-// Runs both on the same inputs. Error: how the Kernel is wrong.
-inline Result<void> check_lowered(const Program& program, const Kernel& kernel, Tensors tensors) {
+// Runs both on the same inputs, the Kernel after the one that makes its constants. Error: how they
+// are wrong.
+inline Result<void> check_lowered(const Program& program, const Kernel& constants,
+                                  const Kernel& kernel, Tensors tensors) {
   std::vector<Elements> arguments;
   std::vector<BufferId> outputs;
   for (const bool written : {false, true}) {
@@ -62,7 +64,10 @@ inline Result<void> check_lowered(const Program& program, const Kernel& kernel, 
   }
   const size_t first_output = arguments.size() - outputs.size();
   TRYV(interpret(program, tensors));
-  TRYV(KernelInterpreter(kernel).run(arguments));
+  KernelInterpreter::Memory memory;
+  if (auto done = KernelInterpreter(constants).run(arguments, memory); !done)
+    return std::unexpected(within(done.error(), "constants"));
+  TRYV(KernelInterpreter(kernel).run(arguments, memory));
   const bool rounds = [&] {
     bool found = false;
     for (const BlockId id : all_blocks(program))
@@ -98,12 +103,16 @@ inline Result<void> check_lowered(const Program& program, const Kernel& kernel, 
 inline Result<void> check_lowering(const Program& program, const Target& target,
                                    const Tensors& inputs, bool& refused) {
   const Result<Kernel> kernel = lower(program, target, {});
-  refused = !kernel;
-  if (!kernel) return std::unexpected(kernel.error());
-  if (const auto good = verify(*kernel); !good)
-    return std::unexpected(within(good.error(), "not well formed\n{}", print(*kernel)));
-  if (const auto good = check_lowered(program, *kernel, inputs); !good)
-    return std::unexpected(within(good.error(), "wrong\n{}", print(*kernel)));
+  const Result<Kernel> constants = lower_constants(program, target, {});
+  refused = !kernel || !constants;
+  for (const Result<Kernel>* one : {&constants, &kernel}) {
+    if (!*one) return std::unexpected(one->error());
+    if (const auto good = verify(**one); !good)
+      return std::unexpected(within(good.error(), "not well formed\n{}", print(**one)));
+  }
+  if (const auto good = check_lowered(program, *constants, *kernel, inputs); !good)
+    return std::unexpected(
+        within(good.error(), "wrong\n{}\n{}", print(*constants), print(*kernel)));
   return {};
 }
 

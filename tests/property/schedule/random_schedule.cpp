@@ -2,6 +2,7 @@
 #include "random_schedule.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/verify.h"
 
@@ -33,7 +34,7 @@ void RandomSchedule::walk(int moves) {
 }
 
 void RandomSchedule::move() {
-  constexpr double kWeights[] = {12, 6, 10, 2, 8, 4, 6, 3, 6, 4, 5, 5, 5, 3, 3, 2, 14, 10};
+  constexpr double kWeights[] = {12, 6, 10, 2, 8, 4, 6, 3, 6, 4, 5, 5, 5, 3, 3, 2, 14, 10, 4};
   switch (rng_.weighted(kWeights)) {
     case 0:
       return split_one();
@@ -69,6 +70,8 @@ void RandomSchedule::move() {
       return annotate();
     case 16:
       return tile_block();
+    case 18:
+      return layout();
     default:
       return epilogue();
   }
@@ -213,7 +216,7 @@ void RandomSchedule::cache(bool write) {
   const size_t count = write ? writes_of(row).size() : reads_of(row).size();
   if (count == 0) return;
   const int64_t index = below(count);
-  const Scope scope = static_cast<Scope>(rng_.below(3));
+  const Scope scope = static_cast<Scope>(rng_.below(4));
   if (write)
     did("cache_write", schedule_.cache_write(block, BufferParam::written_by(block, index), scope));
   else
@@ -224,7 +227,25 @@ void RandomSchedule::set_scope() {
   const Program& program = schedule_.program();
   const BufferId buffer{static_cast<int32_t>(rng_.below(program.buffers.size()))};
   did("set_scope",
-      schedule_.set_scope(program.buffers[buffer].name, static_cast<Scope>(rng_.below(3))));
+      schedule_.set_scope(program.buffers[buffer].name, static_cast<Scope>(rng_.below(4))));
+}
+
+void RandomSchedule::layout() {
+  const Program& program = schedule_.program();
+  const BufferId id{static_cast<int32_t>(rng_.below(program.buffers.size()))};
+  const Buffer& buffer = program.buffers[id];
+  if (buffer.kind != BufferKind::temp) return;
+  std::vector<IntParam> tiles;
+  std::vector<int64_t> order(buffer.shape.size());
+  for (const int64_t extent : buffer.shape) {
+    tiles.emplace_back(rng_.chance(0.4) ? rng_.between(1, std::min<int64_t>(extent + 1, 5)) : 0);
+    if (tiles.back().literal > 0) order.push_back(0);
+  }
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<size_t>(below(i))]);
+  if (rng_.chance(0.2)) order.clear();
+  did("transform_layout", schedule_.transform_layout(buffer.name, tiles, order));
 }
 
 void RandomSchedule::decompose() {

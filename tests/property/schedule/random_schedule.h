@@ -41,6 +41,7 @@ class RandomSchedule {
   void inline_block(bool reverse);
   void cache(bool write);
   void set_scope();
+  void layout();
   void decompose();
   void annotate();
   void tile_block();

@@ -62,7 +62,7 @@ TEST_CASE("no operation of any type needs a library, on a microcontroller neithe
       for (const bool optimize : {false, true}) {
         const ObjectCode object =
             good(generator.compile(kernel.kernel, {.entry = "k", .optimize = optimize}));
-        const auto image = link_image(object, target, 0x20000000, "k");
+        const auto image = link_image({{&object, "k"}}, target, 0x20000000);
         CHECK_MESSAGE(image.has_value(), (image ? "" : image.error().message));
       }
     }
@@ -98,15 +98,15 @@ TEST_CASE("an image lies where it was asked to, a thousand times in one process"
   const Kernel kernel = make_op_kernel({.dtype = DType::f32}).kernel;
   const ObjectCode object = good(compile(kernel, target, {.entry = "k"}));
   CHECK(object.rodata_bytes > 0);
-  const Image first = good(link_image(object, target, 0x200000000, "k"));
+  const Image first = good(link_image({{&object, "k"}}, target, 0x200000000));
   CHECK_EQ(first.load_address, 0x200000000);
   CHECK_EQ(first.bss_bytes, 0);
   CHECK(first.entry_offset < static_cast<int64_t>(first.bytes.size()));
   for (int i = 0; i < 1000; ++i) {
-    const Image again = good(link_image(object, target, 0x200000000, "k"));
+    const Image again = good(link_image({{&object, "k"}}, target, 0x200000000));
     REQUIRE(again.bytes == first.bytes);
   }
-  const auto missing = link_image(object, target, 0x200000000, "other");
+  const auto missing = link_image({{&object, "other"}}, target, 0x200000000);
   REQUIRE_FALSE(missing.has_value());
   CHECK(missing.error().message.find("other") != std::string::npos);
 }

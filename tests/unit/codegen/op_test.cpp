@@ -33,7 +33,7 @@ void check_machine(const Machine& machine, std::initializer_list<int> lane_count
         const ObjectCode object =
             good(generator.compile(kernel.kernel, {.entry = "operations", .optimize = true}));
         const Image image =
-            good(link_image(object, target, load_address_for(target), "operations"));
+            good(link_image({{&object, "operations"}}, target, load_address_for(target)));
         const auto after = run_image(machine, image, kernel.run);
         REQUIRE_MESSAGE(after.has_value(), (after ? "" : after.error().message));
         CHECK_EQ(compare(kernel, *after), "");

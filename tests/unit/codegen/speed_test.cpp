@@ -43,7 +43,7 @@ TEST_CASE("speed of a register tile" * doctest::skip()) {
   const CodegenOptions options{.entry = "tile", .optimize = true};
   CodeGenerator generator = good(CodeGenerator::create(target));
   ObjectCode object = good(generator.compile(kernel, options));
-  Image image = good(link_image(object, target, 0x300000000, "tile"));
+  Image image = good(link_image({{&object, "tile"}}, target, 0x300000000));
   fmt::print("{}\n", good(generator.assembly_text(kernel, options)));
   fmt::print("create generator {:.2f} ms\n",
              1e3 * best_of(20, [&] { (void)good(CodeGenerator::create(target)); }));
@@ -53,7 +53,7 @@ TEST_CASE("speed of a register tile" * doctest::skip()) {
                (void)good(generator.compile(kernel, {.entry = "tile", .optimize = false}));
              }));
   fmt::print("link {:.2f} ms\n", 1e3 * best_of(50, [&] {
-                                   (void)good(link_image(object, target, 0x300000000, "tile"));
+                                   (void)good(link_image({{&object, "tile"}}, target, 0x300000000));
                                  }));
   void* memory = mmap(reinterpret_cast<void*>(image.load_address), image.bytes.size(),
                       PROT_READ | PROT_WRITE | PROT_EXEC,

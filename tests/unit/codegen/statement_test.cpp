@@ -41,7 +41,7 @@ void run_everywhere(const Kernel& kernel, const Run& run,
       const CodegenOptions options{.entry = "kernel", .optimize = optimize};
       (void)good(llvm_text(kernel, target, options));  // verifies the module
       const ObjectCode object = good(compile(kernel, target, options));
-      const Image image = good(link_image(object, target, load_address_for(target), "kernel"));
+      const Image image = good(link_image({{&object, "kernel"}}, target, load_address_for(target)));
       CHECK_EQ(image.bss_bytes, 0);
       const auto after = run_image(machine, image, run);
       REQUIRE_MESSAGE(after.has_value(), (after ? "" : after.error().message));

@@ -102,8 +102,6 @@ TEST_CASE("structure: every breach has its message") {
        "domain of 5"},
       {[=](Program& p) { p.loops[k].kind = LoopKind::parallel; },
        "program p: block sum: parallel loop k carries reduce axis vk"},
-      {[=](Program& p) { p.loops[k].kind = LoopKind::vectorized; },
-       "program p: block sum: vectorized loop k carries reduce axis vk"},
       {[=](Program& p) { p.blocks[copy].body.clear(); },
        "program p: block copy: it stores nothing"},
       {[=](Program& p) { p.blocks[copy].body.push_back(p.blocks[copy].body[0]); },

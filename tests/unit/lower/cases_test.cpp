@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels as text. Sections of a case: `program`, scheduled; `target`, a name of lowering.h; then
-// `kernel` or `error`. Each Kernel also has to compute what its Program computes.
+// `kernel` (and `constants`, the Kernel that makes them) or `error`. Each Kernel also has to
+// compute what its Program computes.
 #include <doctest/doctest.h>
 
 #include "base/text.h"
@@ -36,6 +37,11 @@ void run_case(const TextCase& one) {
     CHECK(kernel.error().message + "\n" == without_last_blank_lines(one.sections.at("error")));
     return;
   }
+  const Result<Kernel> constants = lower_constants(*program, target_of(*shape), {});
+  REQUIRE_MESSAGE(constants.has_value(), constants.error().message);
+  REQUIRE(one.sections.contains("constants") == (kernel->constants_bytes > 0));
+  if (one.sections.contains("constants"))
+    CHECK(print(*constants) == without_last_blank_lines(one.sections.at("constants")));
   const std::string text = print(*kernel);
   if (!one.sections.contains("kernel")) {
     FAIL_CHECK("a kernel came out:\n" << text);
@@ -45,7 +51,8 @@ void run_case(const TextCase& one) {
   const Result<void> well_formed = verify(*kernel);
   CHECK_MESSAGE(well_formed.has_value(), well_formed.error().message);
   Rng rng(1);
-  const Result<void> right = check_lowered(*program, *kernel, random_inputs(*program, rng));
+  const Result<void> right =
+      check_lowered(*program, *constants, *kernel, random_inputs(*program, rng));
   CHECK_MESSAGE(right.has_value(), right.error().message);
 }
 
@@ -62,6 +69,7 @@ void run_file(const std::string& name, size_t at_least) {
 
 TEST_CASE("register tiles and their tails") { run_file("tiles", 6); }
 TEST_CASE("operators") { run_file("operators", 5); }
+TEST_CASE("constants") { run_file("constants", 2); }
 TEST_CASE("refusals") { run_file("refusals", 5); }
 
 }  // namespace hone::test

@@ -205,7 +205,9 @@ for i_3 in 64
   REQUIRE(kernel.has_value());
   CHECK(kernel->workspace_bytes == 512);  // P and R share
   Rng rng(3);
-  CHECK(check_lowered(program, *kernel, random_inputs(program, rng)).has_value());
+  const Result<Kernel> constants = lower_constants(program, target_of(shape_named("wide")), {});
+  REQUIRE(constants.has_value());
+  CHECK(check_lowered(program, *constants, *kernel, random_inputs(program, rng)).has_value());
 }
 
 }  // namespace hone::test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hostile candidates through the whole measuring path: each ends as its own failure, in under a second, and
-// the next one is measured as if nothing had been. They are written as machine code of x86-64, because no
-// code generator of ours would make them.
+// Hostile candidates through the whole measuring path: each ends as its own failure, in under a
+// second, and the next one is measured as if nothing had been. They are written as machine code of
+// x86-64, because no code generator of ours would make them.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -18,7 +18,8 @@ constexpr int64_t kElements = 1024;
 
 TaskData task() {
   TaskData task;
-  task.buffers = {{"x", DType::i32, kElements, false, -3, 3}, {"y", DType::i32, kElements, true, 0, 0}};
+  task.buffers = {{"x", DType::i32, kElements, false, -3, 3},
+                  {"y", DType::i32, kElements, true, 0, 0}};
   task.seed = 1;
   return task;
 }
@@ -85,21 +86,72 @@ TEST_CASE("hostile candidates end as their own failures, quickly, and the run go
   }
 }
 
+// The same product with the weights as they are and as constants made ahead of time, in panels.
+TEST_CASE("constants are made on the device before a candidate is called") {
+  const std::string head =
+      "program p\nbuffer A i32[6,7] input\nbuffer W i32[7,20] param\nbuffer C i32[6,20] output\n";
+  const std::string plain = head +
+                            "for i in 6, j in 20, k in 7\n"
+                            "  block C  spatial i=i j=j  reduce k=k\n"
+                            "    init   C[i,j] = 0\n"
+                            "    update C[i,j] = C[i,j] + A[i,k] * W[k,j]\n";
+  const std::string packed = head +
+                             "buffer P i32[3,7,8] temp constant\n"
+                             "for x in 7, y in 20\n"
+                             "  block P  spatial x=x y=y\n"
+                             "    update P[y/8,x,y%8] = W[x,y]\n"
+                             "for i in 6, j0 in 3, k in 7\n"
+                             "  for j1 in 8 vectorized\n"
+                             "    block C  spatial i=i j:20=j0*8+j1  reduce k=k\n"
+                             "      where  j0*8+j1 < 20\n"
+                             "      init   C[i,j] = 0\n"
+                             "      update C[i,j] = C[i,j] + A[i,k] * P[j/8,k,j%8]\n";
+  TaskData task;
+  task.buffers = {{"A", DType::i32, 42, false, -3, 3},
+                  {"W", DType::i32, 140, false, -3, 3},
+                  {"C", DType::i32, 120, true, 0, 0}};
+  task.seed = 7;
+  auto opened = open_runner({"local", HONE_BINARY_DIR "/agents", "x86_64"});
+  REQUIRE(opened.has_value());
+  Runner& runner = **opened;
+  REQUIRE(runner.set_up(task).has_value());
+  const Target target = find_target(HONE_SOURCE_DIR "/targets", "x86-64-v3").value();
+  const auto built = [&](const std::string& program) {
+    const BuildResult result = build({program, runner.facts().load_address}, target);
+    if (const auto* failure = std::get_if<Failure>(&result)) FAIL(failure->reason);
+    // As it comes from a build worker.
+    return std::get<Built>(decode_result(encode(result)).value());
+  };
+  const Answer want = runner.answer_of(built(plain), 5).value();
+  const Built candidate = built(packed);
+  CHECK(candidate.constants_bytes == 3 * 7 * 8 * 4 + 32);
+  CHECK(candidate.image.prepare_offset.has_value());
+  const Outcome outcome = runner.run(candidate, want, {}).value();
+  CHECK_MESSAGE(outcome.measured(), (outcome.failure ? outcome.failure->reason : ""));
+  // Without them the answer is wrong.
+  Built without = candidate;
+  without.image.prepare_offset.reset();
+  const Outcome wrong = runner.run(without, want, {}).value();
+  REQUIRE(wrong.failure.has_value());
+  CHECK(wrong.failure->kind == FailureKind::wrong_answer);
+}
+
 TEST_CASE("an agent that is gone is replaced, and the candidate is tried again") {
   auto opened = open_runner({"local", HONE_BINARY_DIR "/agents", "x86_64"});
   REQUIRE(opened.has_value());
   Runner& runner = **opened;
   REQUIRE(runner.set_up(task()).has_value());
   const Answer want = runner.answer_of(candidate(runner, kRet), 5).value();
-  const auto killed = run_command({"pkill", "-KILL", "-P", fmt::format("{}", getpid()), "hone-agent"},
-                                  after_seconds(5));
+  const auto killed = run_command(
+      {"pkill", "-KILL", "-P", fmt::format("{}", getpid()), "hone-agent"}, after_seconds(5));
   REQUIRE(killed.has_value());
   const Outcome outcome = runner.run(candidate(runner, kRet), want, {}).value();
   CHECK_MESSAGE(outcome.measured(), (outcome.failure ? outcome.failure->reason : ""));
 }
 
 TEST_CASE("a device that cannot be reached, or is of another architecture, is an error in words") {
-  CHECK_FALSE(open_runner({"exec:/no/such/agent", HONE_BINARY_DIR "/agents", "x86_64"}).has_value());
+  CHECK_FALSE(
+      open_runner({"exec:/no/such/agent", HONE_BINARY_DIR "/agents", "x86_64"}).has_value());
   CHECK_FALSE(open_runner({"telnet:board", HONE_BINARY_DIR "/agents", "x86_64"}).has_value());
   CHECK_FALSE(open_runner({"local", HONE_BINARY_DIR "/agents", "riscv64"}).has_value());
 }

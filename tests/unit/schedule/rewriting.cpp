@@ -43,6 +43,7 @@ BufferId buffer_of(const Program& program, const std::string& name) {
 }
 
 Scope scope_of(const std::string& name) {
+  if (name == "constant") return Scope::constant;
   if (name == "stack") return Scope::stack;
   if (name == "registers") return Scope::registers;
   REQUIRE(name == "workspace");
@@ -81,10 +82,26 @@ Result<void> apply_split(Program& program, const Words& words) {
   return outcome(split(program, loop_of(program, words[1]), factors, tail_of(words.back())));
 }
 
+// transform_layout T 0 4 order 1 0 2
+Result<void> apply_layout(Program& program, const Words& words) {
+  std::vector<int64_t> tiles;
+  std::vector<int64_t> order;
+  bool in_order = false;
+  for (size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "order") {
+      in_order = true;
+    } else {
+      (in_order ? order : tiles).push_back(std::stoll(words[i]));
+    }
+  }
+  return transform_layout(program, buffer_of(program, words.at(1)), tiles, order);
+}
+
 // Primitives whose first word is a block, or a buffer for set_scope.
 Result<void> apply_to_block(Program& program, const Words& words) {
   if (words[0] == "set_scope")
     return set_scope(program, buffer_of(program, words[1]), scope_of(words.at(2)));
+  if (words[0] == "transform_layout") return apply_layout(program, words);
   const BlockId block = block_of(program, words.at(1));
   if (words[0] == "compute_inline") return compute_inline(program, block);
   if (words[0] == "reverse_compute_inline") return reverse_compute_inline(program, block);
