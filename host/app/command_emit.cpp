@@ -31,14 +31,17 @@ std::optional<int64_t> if_given(int64_t value) {
 
 void report(const EmitReport& report, const Options& options) {
   for (const EmittedTask& task : report.tasks)
-    fmt::print("{:<24} {:<10} code {} + constants {} bytes, stack {}, workspace {} + {} for each thread\n",
-               task.function,
-               !task.tuned          ? "untuned"
-               : !task.best         ? "tuned"
-               : task.unit == "ns"  ? fmt::format("{:.1f} us", *task.best / 1e3)
-                                    : fmt::format("{:.0f} {}", *task.best, task.unit),
-               task.text_bytes, task.rodata_bytes, task.stack_bytes, task.workspace_bytes,
-               task.workspace_bytes_per_thread);
+    fmt::print(
+        "{:<24} {:<10} code {} + tables {} bytes, stack {}, constants {}, workspace {} + {} for "
+        "each "
+        "thread\n",
+        task.function,
+        !task.tuned         ? "untuned"
+        : !task.best        ? "tuned"
+        : task.unit == "ns" ? fmt::format("{:.1f} us", *task.best / 1e3)
+                            : fmt::format("{:.0f} {}", *task.best, task.unit),
+        task.text_bytes, task.rodata_bytes, task.stack_bytes, task.constants_bytes,
+        task.workspace_bytes, task.workspace_bytes_per_thread);
   for (const std::string& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   fmt::print("{} files in {}, {} bytes of flash\n", report.files.size(), options.folder,
              report.flash_bytes);
@@ -84,8 +87,9 @@ CommandRun declare_emit(CLI::App& command) {
     request.budgets = {if_given(options->max_flash), if_given(options->max_ram),
                        if_given(options->max_stack)};
     request.source_date_epoch = if_given(options->source_date_epoch);
-    request.tune_command = fmt::format("hone tune {} --target {} --db {}", join(options->selection.workloads, " "),
-                                       request.target.name, options->database);
+    request.tune_command =
+        fmt::format("hone tune {} --target {} --db {}", join(options->selection.workloads, " "),
+                    request.target.name, options->database);
     request.golden = [&](const Task& task) { return golden_vectors(task, places, *database); };
     report(TRY(emit_library(request)), *options);
     return {};

@@ -14,12 +14,13 @@
 
 namespace hone {
 
-// int NAME(pointer of slot 0, …, pointer of the last slot, workspace, parallel)
+// int NAME(pointer…, workspace, parallel)
 // checks its arguments, puts the pointers into an array and calls a kernel's entry point.
 struct PublicFunction {
   std::string name;
-  std::string entry;  // of the kernel
-  int64_t arguments = 0;
+  std::string entry;             // of the kernel
+  std::vector<int64_t> slots;    // of each pointer; slots that none is for hold a null
+  bool runs_alone = false;       // takes neither workspace nor hook: its kernel needs none
   int64_t alignment = 64;        // of every pointer; a power of two
   bool needs_workspace = false;  // a null workspace is refused
   // -- what it returns

@@ -8,10 +8,14 @@
 //     ENTRY({a0, …, an}, workspace, parallel);
 //     return ok;
 //   }
+// A function that runs alone has no workspace and no hook, and its kernel gets nulls for them.
 // Rejected: an inline function in the header (code in every unit that includes it, and no symbol
 // that other languages can call), and the kernel's own entry as the public one (an untyped array of
 // pointers).
 #include "codegen/archive.h"
+
+#include <algorithm>
+
 #include "codegen/llvm_target.h"
 
 namespace hone {
@@ -44,6 +48,7 @@ class PublicFunctionWriter {
   llvm::Function* write_run_in_line();
   void refuse_if(Value* condition, int status);
   Value* or_in_line(Value* parallel);
+  Value* checked_hook(Value* given);
   Value* alloca_at_entry(llvm::Type* type, const char* name);
 
   const PublicFunction& wanted_;
@@ -112,17 +117,29 @@ Value* PublicFunctionWriter::or_in_line(Value* parallel) {
   return builder_.CreateSelect(builder_.CreateIsNull(parallel), in_line, parallel);
 }
 
+Value* PublicFunctionWriter::checked_hook(Value* given) {
+  Value* parallel = or_in_line(given);
+  const auto field = [&](llvm::Type* type, unsigned i) {
+    return builder_.CreateLoad(type, builder_.CreateStructGEP(parallel_type_, parallel, i));
+  };
+  Value* no_run = builder_.CreateIsNull(field(pointer_, 0));
+  Value* no_threads = builder_.CreateICmpSLT(field(builder_.getInt32Ty(), 1), builder_.getInt32(1));
+  refuse_if(builder_.CreateOr(no_run, no_threads), wanted_.bad_parallel);
+  return parallel;
+}
+
 void PublicFunctionWriter::write() {
-  const auto slots = static_cast<unsigned>(wanted_.arguments);
-  function_ =
-      add(wanted_.name, builder_.getInt32Ty(), std::vector<llvm::Type*>(slots + 2, pointer_),
-          llvm::GlobalValue::ExternalLinkage);
+  const auto count = static_cast<unsigned>(wanted_.slots.size());
+  function_ = add(wanted_.name, builder_.getInt32Ty(),
+                  std::vector<llvm::Type*>(count + (wanted_.runs_alone ? 0 : 2), pointer_),
+                  llvm::GlobalValue::ExternalLinkage);
   builder_.SetInsertPoint(BasicBlock::Create(module_.getContext(), "entry", function_));
-  Value* workspace = function_->getArg(slots);
+  Value* nothing = llvm::ConstantPointerNull::get(pointer_);
+  Value* workspace = wanted_.runs_alone ? nothing : function_->getArg(count);
 
   Value* null = wanted_.needs_workspace ? builder_.CreateIsNull(workspace) : builder_.getFalse();
   Value* bits = builder_.CreatePtrToInt(workspace, index_);
-  for (unsigned i = 0; i < slots; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
     null = builder_.CreateOr(null, builder_.CreateIsNull(function_->getArg(i)));
     bits = builder_.CreateOr(bits, builder_.CreatePtrToInt(function_->getArg(i), index_));
   }
@@ -130,18 +147,19 @@ void PublicFunctionWriter::write() {
   const auto mask = static_cast<uint64_t>(wanted_.alignment - 1);
   refuse_if(builder_.CreateIsNotNull(builder_.CreateAnd(bits, mask)), wanted_.misaligned);
 
-  Value* parallel = or_in_line(function_->getArg(slots + 1));
-  const auto field = [&](llvm::Type* type, unsigned i) {
-    return builder_.CreateLoad(type, builder_.CreateStructGEP(parallel_type_, parallel, i));
-  };
-  Value* no_run = builder_.CreateIsNull(field(pointer_, 0));
-  Value* no_threads = builder_.CreateICmpSLT(field(builder_.getInt32Ty(), 1), builder_.getInt32(1));
-  refuse_if(builder_.CreateOr(no_run, no_threads), wanted_.bad_parallel);
+  Value* parallel = wanted_.runs_alone ? nothing : checked_hook(function_->getArg(count + 1));
 
-  Value* buffers = alloca_at_entry(llvm::ArrayType::get(pointer_, slots), "buffers");
-  for (unsigned i = 0; i < slots; ++i)
-    builder_.CreateStore(function_->getArg(i),
-                         builder_.CreateConstInBoundsGEP1_32(pointer_, buffers, i));
+  const int64_t last = std::ranges::max(wanted_.slots);
+  Value* buffers =
+      alloca_at_entry(llvm::ArrayType::get(pointer_, static_cast<uint64_t>(last + 1)), "buffers");
+  for (int64_t slot = 0; slot <= last; ++slot) {
+    const auto at = std::ranges::find(wanted_.slots, slot);
+    Value* pointer = at == wanted_.slots.end()
+                         ? nothing
+                         : function_->getArg(static_cast<unsigned>(at - wanted_.slots.begin()));
+    builder_.CreateStore(pointer, builder_.CreateConstInBoundsGEP1_64(pointer_, buffers,
+                                                                      static_cast<uint64_t>(slot)));
+  }
   llvm::Function* entry = add(wanted_.entry, builder_.getVoidTy(), {pointer_, pointer_, pointer_},
                               llvm::GlobalValue::ExternalLinkage);
   // Called directly, and no name of a shared library that takes the archive in.

@@ -12,12 +12,14 @@ Result<void> check_task(const LibraryTask& task, const EmitBudgets& budgets) {
     return fail("task '{}' needs {} bytes of stack, {} more than the budget of {}", task.name,
                 task.stack_bytes, task.stack_bytes - *budgets.stack, *budgets.stack);
   const int64_t workspace = task.workspace_for(task.threads());
-  const int64_t ram = workspace + task.stack_bytes;
+  const int64_t ram = workspace + task.constants_bytes + task.stack_bytes;
+  const std::string constants =
+      task.prepares() ? fmt::format(", {} of constants", task.constants_bytes) : "";
   if (budgets.ram && ram > *budgets.ram)
     return fail(
-        "task '{}' needs {} bytes of RAM ({} of workspace for {} thread(s) and {} of stack), {} "
+        "task '{}' needs {} bytes of RAM ({} of workspace for {} thread(s){} and {} of stack), {} "
         "more than the budget of {}",
-        task.name, ram, workspace, task.threads(), task.stack_bytes, ram - *budgets.ram,
+        task.name, ram, workspace, task.threads(), constants, task.stack_bytes, ram - *budgets.ram,
         *budgets.ram);
   return {};
 }

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "codegen/archive.h"
 #include "codegen/codegen.h"
+#include "codegen/scan.h"
 #include "emit/checks.h"
 #include "emit/folder.h"
 #include "emit/library.h"
@@ -24,7 +25,7 @@ constexpr std::string_view kReservedTaskNames[] = {"status", "parallel", "build_
                                                    "selftest"};
 // What a public function calls its own arguments and locals.
 constexpr std::string_view kReservedArgumentNames[] = {"workspace", "parallel", "buffers",
-                                                       "in_line"};
+                                                       "in_line", "constants"};
 
 class LibraryWriter {
  public:
@@ -38,6 +39,8 @@ class LibraryWriter {
   Result<std::optional<TrialRow>> record_of(const Task& task);
   void name_task(const Task& task, LibraryTask& row);
   Result<void> compile_task(const Task& task, LibraryTask& row);
+  Result<void> compile_prepare(const Program& program, const Kernel& call, LibraryTask& row);
+  Result<void> add_function(PublicFunction wanted, const ObjectCode& object, LibraryTask& row);
   Result<void> add_golden(const Task& task, LibraryTask& row);
   Result<FolderContent> content();
   EmitReport report(const FolderContent& content) const;
@@ -92,7 +95,8 @@ void LibraryWriter::name_task(const Task& task, LibraryTask& row) {
   row.name = task.name;
   row.workload_hash = to_hex(task.hash);
   row.c_name = task_names_.claim(to_identifier(task.name));
-  task_names_.add(row.c_name + "_kernel");
+  for (const std::string_view what : {"_kernel", "_prepare", "_prepare_kernel"})
+    task_names_.add(row.c_name + std::string(what));
   NameSet names;
   for (const std::string_view name : kReservedArgumentNames) names.add(name);
   for (const bool outputs : {false, true}) {
@@ -127,21 +131,13 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
     const KernelBuffer& buffer = kernel.buffers[BufferId{static_cast<int32_t>(i)}];
     ENSURE(buffer.space == Space::argument && buffer.name == row.arguments[i].given_name);
   }
+  row.constants_bytes = kernel.constants_bytes;
   row.workspace_bytes = kernel.workspace_bytes;
   row.workspace_bytes_per_thread = kernel.workspace_bytes_per_worker;
+  if (row.prepares()) TRYV(compile_prepare(program, kernel, row));
   const CodegenOptions options{.entry = library_.kernel(row), .optimize = true};
   const ObjectCode object = TRY(compile(kernel, request_.target, options));
-  const ObjectCode front =
-      TRY(compile_public_function({.name = library_.function(row),
-                                   .entry = options.entry,
-                                   .arguments = static_cast<int64_t>(row.arguments.size()),
-                                   .alignment = kArgumentAlignment,
-                                   .needs_workspace = row.needs_workspace()},
-                                  request_.target));
   row.kernel_source = TRY(c_source(kernel, options)).text;
-  row.text_bytes = object.text_bytes + front.text_bytes;
-  row.rodata_bytes = object.rodata_bytes + front.rodata_bytes;
-  row.stack_bytes = object.stack_bytes + front.stack_bytes;
   row.object_hash =
       hash_bytes({reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()});
   if (row.record && row.record->trial.outcome.text_bytes != object.text_bytes)
@@ -149,8 +145,45 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
         fmt::format("task '{}' was measured as {} bytes of code and has {} now: the code "
                     "generator changed since; tune again for a figure that holds",
                     task.name, row.record->trial.outcome.text_bytes, object.text_bytes));
-  members_.push_back({library_.function(row) + ".o", front.bytes});
-  members_.push_back({library_.kernel(row) + ".o", object.bytes});
+  PublicFunction front{.name = library_.function(row), .entry = options.entry, .slots = {}};
+  for (size_t i = 0; i < row.arguments.size(); ++i)
+    if (row.arguments[i].in_call) front.slots.push_back(static_cast<int64_t>(i));
+  if (row.prepares()) front.slots.push_back(static_cast<int64_t>(row.arguments.size()));
+  front.needs_workspace = row.needs_workspace();
+  return add_function(std::move(front), object, row);
+}
+
+// Weights that only the constants are made of are no arguments of the call.
+Result<void> LibraryWriter::compile_prepare(const Program& program, const Kernel& call,
+                                            LibraryTask& row) {
+  const Kernel kernel = TRY(lower_constants(program, request_.target, {}));
+  const CodegenOptions options{.entry = library_.prepare_kernel(row), .optimize = true};
+  const ObjectCode object = TRY(compile(kernel, request_.target, options));
+  row.prepare_source = TRY(c_source(kernel, options)).text;
+  const std::set<int32_t> called = touched_by(call.body).buffers;
+  const std::set<int32_t> prepared = touched_by(kernel.body).buffers;
+  PublicFunction front{.name = library_.prepare(row), .entry = options.entry, .slots = {}};
+  for (size_t i = 0; i < row.arguments.size(); ++i) {
+    LibraryArgument& argument = row.arguments[i];
+    argument.in_prepare = prepared.contains(static_cast<int32_t>(i));
+    argument.in_call = called.contains(static_cast<int32_t>(i)) || !argument.in_prepare;
+    if (argument.in_prepare) front.slots.push_back(static_cast<int64_t>(i));
+  }
+  front.slots.push_back(static_cast<int64_t>(row.arguments.size()));
+  front.runs_alone = true;
+  return add_function(std::move(front), object, row);
+}
+
+// The function in front of compiled kernel `object`, and what both take of the machine.
+Result<void> LibraryWriter::add_function(PublicFunction wanted, const ObjectCode& object,
+                                         LibraryTask& row) {
+  wanted.alignment = kArgumentAlignment;
+  const ObjectCode front = TRY(compile_public_function(wanted, request_.target));
+  row.text_bytes += object.text_bytes + front.text_bytes;
+  row.rodata_bytes += object.rodata_bytes + front.rodata_bytes;
+  row.stack_bytes = std::max(row.stack_bytes, object.stack_bytes + front.stack_bytes);
+  members_.push_back({wanted.name + ".o", front.bytes});
+  members_.push_back({wanted.entry + ".o", object.bytes});
   return {};
 }
 
@@ -230,6 +263,7 @@ EmitReport LibraryWriter::report(const FolderContent& content) const {
     row.text_bytes = task.text_bytes;
     row.rodata_bytes = task.rodata_bytes;
     row.stack_bytes = task.stack_bytes;
+    row.constants_bytes = task.constants_bytes;
     row.workspace_bytes = task.workspace_bytes;
     row.workspace_bytes_per_thread = task.workspace_bytes_per_thread;
     if (task.record) {

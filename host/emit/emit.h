@@ -23,7 +23,7 @@ namespace hone {
 
 struct EmitBudgets {                            // bytes; not set: no limit
   std::optional<int64_t> flash = std::nullopt;  // code and constants of the whole library
-  std::optional<int64_t> ram = std::nullopt;    // workspace and stack of any one task
+  std::optional<int64_t> ram = std::nullopt;    // workspace, constants and stack of any one task
   std::optional<int64_t> stack = std::nullopt;  // of any one task
 };
 
@@ -55,6 +55,7 @@ struct EmittedTask {
   int64_t text_bytes = 0;
   int64_t rodata_bytes = 0;
   int64_t stack_bytes = 0;
+  int64_t constants_bytes = 0;             // that its prepare function fills
   int64_t workspace_bytes = 0;             // fixed
   int64_t workspace_bytes_per_thread = 0;  // and this for each thread
 };

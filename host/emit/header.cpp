@@ -166,6 +166,10 @@ std::string task_text(const Library& library, const LibraryTask& task) {
   text += task.needs_workspace() ? fmt::format("workspace: {}(threads) bytes, whatever they hold.",
                                                library.macro(task, "WORKSPACE_BYTES"))
                                  : "workspace may be null: none is needed.";
+  if (task.prepares())
+    text += fmt::format(
+        "\n * constants: {} bytes that {} fills from the weights, once for any number of calls.",
+        library.macro(task, "CONSTANTS_BYTES"), library.prepare(task));
   text += " */\n";
   text += fmt::format("#define {} {}\n", library.macro(task, "ALIGN"), kArgumentAlignment);
   const std::string size = task.workspace_bytes_per_thread == 0
@@ -174,10 +178,14 @@ std::string task_text(const Library& library, const LibraryTask& task) {
                                              task.workspace_bytes_per_thread);
   text += fmt::format("#define {}(threads) ({})\n", library.macro(task, "WORKSPACE_BYTES"), size);
   text += fmt::format("#define {} {}\n", library.macro(task, "STACK_BYTES"), task.stack_bytes);
+  if (task.prepares())
+    text += fmt::format("#define {} {}\n", library.macro(task, "CONSTANTS_BYTES"),
+                        task.constants_bytes);
   for (const LibraryArgument& argument : task.arguments)
     text +=
         fmt::format("#define {} {}\n", library.macro(task, upper_case(argument.name) + "_ELEMENTS"),
                     argument.elements);
+  if (task.prepares()) text += prepare_declaration(library, task) + ";\n";
   return text + declaration(library, task) + ";\n";
 }
 

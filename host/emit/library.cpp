@@ -18,11 +18,26 @@ std::string time_text(double time, TimeUnit unit) {
   return fmt::format("{:.3f} ms", time / 1e6);
 }
 
+std::string parameter(const Library& library, const LibraryArgument& argument) {
+  return fmt::format("{}{} *{}_RESTRICT {}", argument.kind == BufferKind::output ? "" : "const ",
+                     c_type(argument.dtype), library.upper(), argument.name);
+}
+
+std::string prototype(const Library& library, const std::string& name,
+                      const std::vector<std::string>& parameters) {
+  return fmt::format("{}_status {}(\n    {})", library.prefix, name,
+                     fmt::join(parameters, ",\n    "));
+}
+
 }  // namespace
 
 std::string Library::upper() const { return upper_case(prefix); }
 std::string Library::function(const LibraryTask& task) const { return prefix + "_" + task.c_name; }
 std::string Library::kernel(const LibraryTask& task) const { return function(task) + "_kernel"; }
+std::string Library::prepare(const LibraryTask& task) const { return function(task) + "_prepare"; }
+std::string Library::prepare_kernel(const LibraryTask& task) const {
+  return prepare(task) + "_kernel";
+}
 std::string Library::macro(const LibraryTask& task, std::string_view what) const {
   return fmt::format("{}_{}_{}", upper(), upper_case(task.c_name), what);
 }
@@ -56,15 +71,22 @@ std::string shape_text(const LibraryArgument& argument) {
 }
 
 std::string declaration(const Library& library, const LibraryTask& task) {
-  const std::string head = fmt::format("{}_status {}(", library.prefix, library.function(task));
   std::vector<std::string> parts;
   for (const LibraryArgument& argument : task.arguments)
-    parts.push_back(fmt::format("{}{} *{}_RESTRICT {}",
-                                argument.kind == BufferKind::output ? "" : "const ",
-                                c_type(argument.dtype), library.upper(), argument.name));
+    if (argument.in_call) parts.push_back(parameter(library, argument));
+  if (task.prepares())
+    parts.push_back(fmt::format("const void *{}_RESTRICT constants", library.upper()));
   parts.push_back("void *workspace");
   parts.push_back(fmt::format("const {}_parallel *parallel", library.prefix));
-  return fmt::format("{}\n    {})", head, fmt::join(parts, ",\n    "));
+  return prototype(library, library.function(task), parts);
+}
+
+std::string prepare_declaration(const Library& library, const LibraryTask& task) {
+  std::vector<std::string> parts;
+  for (const LibraryArgument& argument : task.arguments)
+    if (argument.in_prepare) parts.push_back(parameter(library, argument));
+  parts.push_back(fmt::format("void *{}_RESTRICT constants", library.upper()));
+  return prototype(library, library.prepare(task), parts);
 }
 
 std::string measured_text(const LibraryTask& task) {
@@ -75,6 +97,7 @@ std::string measured_text(const LibraryTask& task) {
   if (outcome.unit == TimeUnit::ns) text += fmt::format(", {:.2f} GFLOP/s", task.operations / best);
   text += fmt::format(" on {}, {} thread{}", task.record->key.device, task.threads(),
                       task.threads() == 1 ? "" : "s");
+  if (task.prepares()) text += ", constants made before";
   return outcome.emulated ? text + " (emulated, no statement about hardware)" : text;
 }
 

@@ -28,6 +28,9 @@ struct LibraryArgument {  // by slot: inputs and params, then outputs
   std::vector<int64_t> shape;
   BufferKind kind = BufferKind::input;
   int64_t elements = 1;
+  // Who takes it: a weight may be read only by the function that makes constants of it.
+  bool in_call = true;
+  bool in_prepare = false;
 };
 
 struct LibraryTask {
@@ -43,13 +46,16 @@ struct LibraryTask {
   std::string trace;       // closed; empty: plain loops
   int64_t text_bytes = 0;  // with the public function
   int64_t rodata_bytes = 0;
-  int64_t stack_bytes = 0;  // of the public function and all below it
+  int64_t stack_bytes = 0;      // of the public function and all below it
+  int64_t constants_bytes = 0;  // what the prepare function fills; 0: there is none
   int64_t workspace_bytes = 0;
   int64_t workspace_bytes_per_thread = 0;
-  std::string kernel_source;  // C of the kernel
+  std::string kernel_source;   // C of the kernel
+  std::string prepare_source;  // C of the one that makes constants; empty: there is none
   uint64_t object_hash = 0;
   std::optional<TrialRow> record;  // of which the trace is
 
+  bool prepares() const { return constants_bytes > 0; }
   bool needs_workspace() const { return workspace_bytes + workspace_bytes_per_thread > 0; }
   int64_t workspace_for(int64_t threads) const {
     return workspace_bytes + threads * workspace_bytes_per_thread;
@@ -68,6 +74,8 @@ struct Library {
   std::string upper() const;                            // prefix for macros
   std::string function(const LibraryTask& task) const;  // the public one
   std::string kernel(const LibraryTask& task) const;    // the one behind it
+  std::string prepare(const LibraryTask& task) const;   // makes the constants
+  std::string prepare_kernel(const LibraryTask& task) const;
   std::string macro(const LibraryTask& task, std::string_view what) const;
 };
 
@@ -75,8 +83,10 @@ struct Library {
 // ----------------------------------------------------
 
 std::string_view c_type(DType dtype);  // float16 and bfloat16 travel as uint16_t
-std::string declaration(const Library& library, const LibraryTask& task);  // without ; at the end
-std::string shape_text(const LibraryArgument& argument);                   // "f32[2, 3]"
+// Without ; at the end.
+std::string declaration(const Library& library, const LibraryTask& task);
+std::string prepare_declaration(const Library& library, const LibraryTask& task);
+std::string shape_text(const LibraryArgument& argument);  // "f32[2, 3]"
 std::string measured_text(const LibraryTask& task);  // "12.3 us, 40.1 GFLOP/s, measured on local …"
 std::string build_info(const Library& library);
 std::string c_string(std::string_view text);  // as a literal, in quotes

@@ -27,6 +27,8 @@ Json arguments_json(const LibraryTask& task) {
                     {"c_type", c_type(argument.dtype)},
                     {"shape", argument.shape},
                     {"layout", "row-major"},
+                    {"in_call", argument.in_call},
+                    {"in_prepare", argument.in_prepare},
                     {"bytes", argument.elements * bytes_of(argument.dtype)}});
   return rows;
 }
@@ -54,6 +56,7 @@ Json record_json(const LibraryTask& task) {
 Json task_json(const Library& library, const LibraryTask& task) {
   return {{"name", task.name},
           {"function", library.function(task)},
+          {"prepare_function", task.prepares() ? Json(library.prepare(task)) : Json(nullptr)},
           {"workload_hash", task.workload_hash},
           {"arguments", arguments_json(task)},
           {"operations", task.operations},
@@ -62,6 +65,7 @@ Json task_json(const Library& library, const LibraryTask& task) {
           {"rodata_bytes", task.rodata_bytes},
           {"flash_bytes", task.text_bytes + task.rodata_bytes},
           {"stack_bytes", task.stack_bytes},
+          {"constants_bytes", task.constants_bytes},
           {"workspace_bytes", task.workspace_bytes},
           {"workspace_bytes_per_thread", task.workspace_bytes_per_thread},
           {"object_hash", to_hex(task.object_hash)},

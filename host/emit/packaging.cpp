@@ -28,11 +28,11 @@ constexpr std::string_view kReadme = R"(# @p@
 Tensor kernels for @target@, written by Hone @version@. C99; no allocation, no standard library, no
 writable data: any number of threads may call any function at the same time.
 
-| function | measured | flash | stack | workspace |
-|---|---|---|---|---|
+| function | measured | flash | stack | workspace | constants |
+|---|---|---|---|---|---|
 @rows@
-Flash is code and constants, stack is the deepest call chain, workspace is what the caller hands over; all
-in bytes.
+Flash is code and its tables, stack is the deepest call chain, workspace and constants are memory that the
+caller hands over; all in bytes.
 
 ## Use
 
@@ -41,7 +41,8 @@ in bytes.
 ```
 Every function takes pointers to the arguments in the order of `include/@p@.h`, a workspace of at least
 `..._WORKSPACE_BYTES(threads)` bytes and a `@p@_parallel` that runs parallel loops (null: the calling
-thread). Pointers are multiples of `..._ALIGN`; what is not comes back as a status, and nothing is computed.
+thread). Where there are constants, `..._prepare` makes them of the weights: call it once, ahead of all
+calls, and hand them to each; measured times do not contain it. Pointers are multiples of `..._ALIGN`; what is not comes back as a status, and nothing is computed.
 
 ## Compile and link
 
@@ -109,9 +110,9 @@ std::string readme_text(const Library& library) {
     std::string workspace = fmt::format("{}", task.workspace_bytes);
     if (task.workspace_bytes_per_thread > 0)
       workspace += fmt::format(" + {} a thread", task.workspace_bytes_per_thread);
-    rows +=
-        fmt::format("| `{}` | {} | {} | {} | {} |\n", library.function(task), measured_text(task),
-                    task.text_bytes + task.rodata_bytes, task.stack_bytes, workspace);
+    rows += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", library.function(task),
+                        measured_text(task), task.text_bytes + task.rodata_bytes, task.stack_bytes,
+                        workspace, task.constants_bytes);
   }
   return fill_template(kReadme, {{"p", library.prefix},
                                  {"P", library.upper()},

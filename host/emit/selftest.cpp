@@ -40,6 +40,9 @@ void write_memory(const Library& library, Tables& tables) {
     for (const LibraryArgument& argument : task.arguments)
       tables.line("    {} {}[{}];", c_type(argument.dtype), argument.name,
                   padded(argument.elements, bytes_of(argument.dtype)));
+    if (task.prepares())
+      tables.line("    unsigned char constants[{} + ALIGN];",
+                  library.macro(task, "CONSTANTS_BYTES"));
     tables.line("    unsigned char workspace[{}(HOOK_THREADS) + ALIGN];",
                 library.macro(task, "WORKSPACE_BYTES"));
     tables.line("  }} {}_memory;", task.c_name);
@@ -108,18 +111,31 @@ void write_arguments(const LibraryTask& task, size_t number, Tables& tables) {
   tables.line("static const struct argument arguments_{}[] = {{\n{}}};", number, rows);
 }
 
+// With the constants made anew: what is checked is both functions together.
 void write_call(const Library& library, const LibraryTask& task, size_t number, Tables& tables) {
-  std::vector<std::string> parts;
+  std::vector<std::string> call;
+  std::vector<std::string> prepare;
   for (size_t i = 0; i < task.arguments.size(); ++i) {
     const LibraryArgument& argument = task.arguments[i];
-    parts.push_back(fmt::format("({}{} *)buffers[{}]",
-                                argument.kind == BufferKind::output ? "" : "const ",
-                                c_type(argument.dtype), i));
+    const std::string pointer =
+        fmt::format("({}{} *)buffers[{}]", argument.kind == BufferKind::output ? "" : "const ",
+                    c_type(argument.dtype), i);
+    if (argument.in_call) call.push_back(pointer);
+    if (argument.in_prepare) prepare.push_back(pointer);
+  }
+  std::string before;
+  if (task.prepares()) {
+    call.push_back("constants");
+    before = fmt::format(
+        "  void *constants = aligned(memory.{}_memory.constants);\n"
+        "  const int status = (int){}({},\n      constants);\n"
+        "  if (status != 0) return status;\n",
+        task.c_name, library.prepare(task), fmt::join(prepare, ", "));
   }
   tables.line(
       "static int call_{}(void *const *buffers, void *workspace, const {}_parallel *parallel)\n{{\n"
-      "  return (int){}({},\n      workspace, parallel);\n}}\n",
-      number, library.prefix, library.function(task), fmt::join(parts, ", "));
+      "{}  return (int){}({},\n      workspace, parallel);\n}}\n",
+      number, library.prefix, before, library.function(task), fmt::join(call, ", "));
 }
 
 }  // namespace

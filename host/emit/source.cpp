@@ -19,6 +19,18 @@ std::string any_of(const std::vector<std::string>& parts, std::string_view betwe
   return fmt::format("{}", fmt::join(parts, between));
 }
 
+constexpr std::string_view kPrepareFunction = R"(
+@declaration@
+{
+  void *buffers[@count@] = {0};
+  if (@null@) return @P@_ERROR_NULL;
+  if (((@address@) & @mask@u) != 0u) return @P@_ERROR_ALIGNMENT;
+@slots@  @kernel@(buffers, 0, 0);
+  return @P@_OK;
+}
+
+)";
+
 constexpr std::string_view kPublicFunction = R"(
 static void run_in_line(const @p@_parallel *self,
                         void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
@@ -32,7 +44,7 @@ static void run_in_line(const @p@_parallel *self,
 @declaration@
 {
   static const @p@_parallel in_line = {run_in_line, 1, 0};
-  void *buffers[@count@];
+  void *buffers[@count@] = {0};
   if (@null@) return @P@_ERROR_NULL;
   if (((@address@) & @mask@u) != 0u) return @P@_ERROR_ALIGNMENT;
   if (parallel == 0) parallel = &in_line;
@@ -42,38 +54,62 @@ static void run_in_line(const @p@_parallel *self,
 }
 )";
 
-}  // namespace
-
-std::string task_source_text(const Library& library, const LibraryTask& task) {
+// What a function does with its pointers.
+struct Pointers {
   std::vector<std::string> null;
   std::vector<std::string> address;
   std::string slots;
+
+  void add(size_t slot, const std::string& name, bool written) {
+    null.push_back(name + " == 0");
+    address.push_back("(uintptr_t)" + name);
+    // Through an integer: the array of pointers has no const, and kernels write what they may only.
+    slots +=
+        fmt::format("  buffers[{}] = {}{};\n", slot, written ? "" : "(void *)(uintptr_t)", name);
+  }
+};
+
+}  // namespace
+
+std::string task_source_text(const Library& library, const LibraryTask& task) {
+  Pointers call;
+  Pointers prepare;
   for (size_t i = 0; i < task.arguments.size(); ++i) {
     const LibraryArgument& argument = task.arguments[i];
-    null.push_back(argument.name + " == 0");
-    address.push_back("(uintptr_t)" + argument.name);
-    // Through an integer: the array of pointers has no const, and the kernel writes outputs only.
-    const bool output = argument.kind == BufferKind::output;
-    slots += fmt::format("  buffers[{}] = {}{};\n", i, output ? "" : "(void *)(uintptr_t)",
-                         argument.name);
+    if (argument.in_call) call.add(i, argument.name, argument.kind == BufferKind::output);
+    if (argument.in_prepare) prepare.add(i, argument.name, false);
   }
-  if (task.needs_workspace()) null.push_back("workspace == 0");
-  address.push_back("(uintptr_t)workspace");
+  if (task.prepares()) {
+    call.add(task.arguments.size(), "constants", false);
+    prepare.add(task.arguments.size(), "constants", true);
+  }
+  if (task.needs_workspace()) call.null.push_back("workspace == 0");
+  call.address.push_back("(uintptr_t)workspace");
   std::string text = head(library, fmt::format("{} as portable C99", task.c_name));
   text += fmt::format("#include \"{}.h\"\n\n", library.prefix);
   // A kernel defines the hook itself unless it is told that it is there.
   text +=
       fmt::format("#define HONE_PARALLEL\n#define hone_parallel {}_parallel\n\n", library.prefix);
+  const size_t count = task.arguments.size() + (task.prepares() ? 1 : 0);
+  const auto front = [&](std::string_view form, const std::string& prototype,
+                         const Pointers& pointers, const std::string& kernel) {
+    return fill_template(form, {{"p", library.prefix},
+                                {"P", library.upper()},
+                                {"declaration", prototype},
+                                {"count", fmt::format("{}", count)},
+                                {"null", any_of(pointers.null, " || ")},
+                                {"address", any_of(pointers.address, " | ")},
+                                {"mask", fmt::format("{}", kArgumentAlignment - 1)},
+                                {"slots", pointers.slots},
+                                {"kernel", kernel}});
+  };
+  if (task.prepares()) {
+    text += task.prepare_source;
+    text += front(kPrepareFunction, prepare_declaration(library, task), prepare,
+                  library.prepare_kernel(task));
+  }
   text += task.kernel_source;
-  text += fill_template(kPublicFunction, {{"p", library.prefix},
-                                          {"P", library.upper()},
-                                          {"declaration", declaration(library, task)},
-                                          {"count", fmt::format("{}", task.arguments.size())},
-                                          {"null", any_of(null, " || ")},
-                                          {"address", any_of(address, " | ")},
-                                          {"mask", fmt::format("{}", kArgumentAlignment - 1)},
-                                          {"slots", slots},
-                                          {"kernel", library.kernel(task)}});
+  text += front(kPublicFunction, declaration(library, task), call, library.kernel(task));
   return text;
 }
 

@@ -10,10 +10,14 @@
 //           for s2… (unrolled, vectorised)    register tile: C.reg += A · B
 //       epilogue(C.reg)                       unrolled, vectorised
 //
-// The accumulators stay in registers through the whole reduction. The epilogue is the elementwise block
-// that reads the result, or a plain copy (cache-write) where there is none. Tile sizes need not divide;
-// the tail of each split is a decision. Variants (skeletons of their own, since they differ in structure):
-//   pack   one operand is copied into panels at the macro tile, so that its reads become consecutive
+// The accumulators stay in registers through the whole reduction. The epilogue is the elementwise
+// block that reads the result, or a plain copy (cache-write) where there is none. Tile sizes need
+// not divide; the tail of each split is a decision. A weight that stands along the vector axis is
+// laid out ahead of time in panels as wide as the register tile, so that the code reads it from
+// first byte to last:
+//   W[k, j]   -->   W_cache[j / width, k, j % width]
+// Variants (skeletons of their own, since they differ in structure):
+//   pack   another operand is copied into consecutive memory at the macro tile
 //   pad    a padding block runs whole before, or for each macro tile
 #include <algorithm>
 
@@ -31,8 +35,61 @@ constexpr size_t kTiledAxes = 2;           // besides the vector axis
 struct Variant {
   bool vector_axis_first = false;  // macro tiles: vector axis outermost and alone in parallel
   std::string packed;              // operand, or empty
+  std::string panels;              // weight to lay out ahead of time, or empty
   std::string padded;              // block to move under the macro tile, or empty
 };
+
+// A layout of a weight in which the reduction reads it in order.
+struct Panels {
+  size_t dim;                  // that the vector axis runs along
+  std::vector<int64_t> order;  // as transform_layout takes it
+};
+
+// Where the vector axis is one of the weight's indices, all by itself.
+std::optional<Panels> panels_of(const Program& program, const Block& block, size_t vector_axis,
+                                const std::string& weight) {
+  const std::optional<BufferId> buffer = find_buffer(program, weight);
+  if (!buffer || block.axes[vector_axis].extent == 1) return std::nullopt;
+  std::vector<const ExprNode*> loads;
+  walk(block.body[0].value, [&](const ExprNode& node) {
+    if (node.op == Op::load && node.id == buffer->value) loads.push_back(&node);
+  });
+  if (loads.size() != 1) return std::nullopt;
+  const std::vector<Expr>& indices = loads[0]->args;
+  const auto first_axis = [&](const Expr& index) {
+    int32_t first = INT32_MAX;
+    walk(index, [&](const ExprNode& node) {
+      if (node.op == Op::axis) first = std::min(first, node.id);
+    });
+    return first;
+  };
+  std::optional<size_t> dim;
+  std::vector<int64_t> others;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    bool along = false;
+    walk(indices[i], [&](const ExprNode& node) {
+      along = along || (node.op == Op::axis && static_cast<size_t>(node.id) == vector_axis);
+    });
+    if (!along) {
+      others.push_back(static_cast<int64_t>(i));
+    } else if (dim || indices[i]->op != Op::axis) {
+      return std::nullopt;
+    } else {
+      dim = i;
+    }
+  }
+  if (!dim) return std::nullopt;
+  // Outer reduce loops run over outer dimensions.
+  const auto place = [&](int64_t i) {
+    return std::pair(first_axis(indices[static_cast<size_t>(i)]), i);
+  };
+  std::sort(others.begin(), others.end(),
+            [&](int64_t a, int64_t b) { return place(a) < place(b); });
+  Panels panels{*dim, {static_cast<int64_t>(*dim)}};
+  panels.order.insert(panels.order.end(), others.begin(), others.end());
+  panels.order.push_back(static_cast<int64_t>(indices.size()));
+  return panels;
+}
 
 struct SpatialLoops {
   std::vector<LoopVar> macro;
@@ -40,7 +97,8 @@ struct SpatialLoops {
   std::vector<LoopVar> tile;  // vector axis last
 };
 
-// Axes of the register tile: the vector axis, and the largest others (later ones first among equals).
+// Axes of the register tile: the vector axis, and the largest others (later ones first among
+// equals).
 std::vector<size_t> tiled_axes(const Block& block, size_t vector_axis) {
   std::vector<size_t> axes;
   for (size_t i = 0; i < block.axes.size(); ++i)
@@ -70,6 +128,7 @@ class Tiling {
     ENSURE(loops.size() == naive.axes.size());
     vector_axis_ = *contiguous_axis(naive);
     TRYV(split_spatial(naive, loops));
+    if (!variant_.panels.empty()) TRYV(lay_out_panels());
     TRYV(split_reduce(naive, loops));
     TRYV(order());
     const LoopVar parallel_loop = TRY(fuse_macro());
@@ -116,8 +175,10 @@ class Tiling {
       } else {
         sizes = TRY(s_.sample_tile(loops[i], tile_of(2, 0, 1)));
       }
-      const IntVar tail = TRY(s_.sample_categorical(tails(), {}));
-            const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), TailParam(tail)));
+      if (is_vector) width_ = sizes.back();
+      const bool in_panels = is_vector && !variant_.panels.empty();
+      const IntVar tail = TRY(s_.sample_categorical(tails(in_panels), {}));
+      const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), TailParam(tail)));
       if (is_vector) {
         vector_parts = parts;
         continue;
@@ -137,9 +198,10 @@ class Tiling {
     return {};
   }
 
-  std::vector<int64_t> tails() const {
-    std::vector<int64_t> candidates = {static_cast<int64_t>(Tail::peel),
-                                       static_cast<int64_t>(Tail::shift)};
+  // A tile that is shifted to end with the axis would begin inside a panel.
+  std::vector<int64_t> tails(bool in_panels) const {
+    std::vector<int64_t> candidates = {static_cast<int64_t>(Tail::peel)};
+    if (!in_panels) candidates.push_back(static_cast<int64_t>(Tail::shift));
     if (target_.masks) candidates.push_back(static_cast<int64_t>(Tail::predicate));
     return candidates;
   }
@@ -155,8 +217,9 @@ class Tiling {
         reduce_.push_back(loops[i]);
         continue;
       }
-      const std::vector<IntVar> sizes = TRY(s_.sample_exact_tile(loops[i], tile_of(2, kLongestUnroll, 1)));
-            const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), Tail::exact));
+      const std::vector<IntVar> sizes =
+          TRY(s_.sample_exact_tile(loops[i], tile_of(2, kLongestUnroll, 1)));
+      const std::vector<LoopVar> parts = TRY(s_.split(loops[i], params(sizes), Tail::exact));
       reduce_.push_back(parts[0]);
       unrolled_ = parts[1];
     }
@@ -175,13 +238,25 @@ class Tiling {
   // With packing, only the vector axis' macro loop is parallel: each panel is packed once.
   Result<LoopVar> fuse_macro() {
     LoopVar outer = spatial_.macro.front();
-    if (!variant_.vector_axis_first && spatial_.macro.size() > 1) outer = TRY(s_.fuse(spatial_.macro));
+    if (!variant_.vector_axis_first && spatial_.macro.size() > 1)
+      outer = TRY(s_.fuse(spatial_.macro));
     TRYV(s_.parallel(outer));
     return outer;
   }
 
+  Result<void> lay_out_panels() {
+    const Panels panels = *panels_of(s_.program(), current(), vector_axis_, variant_.panels);
+    const BlockVar copy = TRY(s_.cache_read(block_, BufferParam(variant_.panels), Scope::constant));
+    const Program& program = s_.program();
+    const BufferId buffer = program.blocks[s_.id(copy)].body[0].buffer;
+    std::vector<IntParam> tiles(program.buffers[buffer].shape.size(), IntParam(0));
+    tiles[panels.dim] = IntParam(width_);
+    return s_.transform_layout(BufferParam(program.buffers[buffer].name), tiles, panels.order);
+  }
+
   Result<void> pack(LoopVar at) {
-    const BlockVar copy = TRY(s_.cache_read(block_, BufferParam(variant_.packed), Scope::workspace));
+    const BlockVar copy =
+        TRY(s_.cache_read(block_, BufferParam(variant_.packed), Scope::workspace));
     TRYV(s_.compute_at(copy, at));
     return vectorize_innermost(copy);
   }
@@ -231,6 +306,7 @@ class Tiling {
   BlockVar block_;
   BlockVar epilogue_;
   size_t vector_axis_ = 0;
+  IntVar width_;  // of the register tile along it
   SpatialLoops spatial_;
   std::vector<LoopVar> reduce_;
   LoopVar unrolled_;
@@ -267,20 +343,28 @@ Result<RuleAnswer> run_tiling(const Schedule& schedule, const std::string& name,
 
   const std::string padding = padding_of(program, id);
   std::vector<std::string> operands = {""};
-  for (const BufferId operand : packable_operands(block))
-    if (program.buffers[operand].name != padding && operands.size() < 2)
-      operands.push_back(program.buffers[operand].name);
+  std::string panels;
+  for (const BufferId operand : packable_operands(block)) {
+    const Buffer& buffer = program.buffers[operand];
+    if (panels.empty() && buffer.kind == BufferKind::param &&
+        panels_of(program, block, *vector_axis, buffer.name)) {
+      panels = buffer.name;
+    } else if (buffer.name != padding && operands.size() < 2) {
+      operands.push_back(buffer.name);
+    }
+  }
   std::vector<Schedule> results;
   for (const std::string& operand : operands) {
-    for (const std::string& moved : padding.empty() ? std::vector<std::string>{""}
-                                                    : std::vector<std::string>{"", padding}) {
-      const Variant variant{!operand.empty(), operand, moved};
+    for (const std::string& moved :
+         padding.empty() ? std::vector<std::string>{""} : std::vector<std::string>{"", padding}) {
+      const Variant variant{!operand.empty(), operand, panels, moved};
       results.push_back(TRY(Tiling(schedule, name, target, variant).run()));
     }
   }
-  return apply_and_stop(std::move(results),
-                        operands.size() > 1 ? "reuse; operand " + operands[1] + " packed or not"
-                                            : "reuse");
+  return apply_and_stop(
+      std::move(results),
+      "reuse" + (panels.empty() ? "" : "; weight " + panels + " in panels") +
+          (operands.size() > 1 ? "; operand " + operands[1] + " packed or not" : ""));
 }
 
 }  // namespace hone

@@ -51,6 +51,12 @@ struct task {
   double of_largest;
 };
 
+static void *aligned(void *buffer)
+{
+  const uintptr_t past = (uintptr_t)buffer & (uintptr_t)(ALIGN - 1);
+  return (unsigned char *)buffer + (past == 0u ? 0u : (uintptr_t)ALIGN - past);
+}
+
 @tables@
 /* ---- numbers ---- */
 
@@ -274,12 +280,6 @@ static int check_output(const struct task *task, const struct argument *output, 
 }
 
 /* ---- calls ---- */
-
-static void *aligned(void *buffer)
-{
-  const uintptr_t past = (uintptr_t)buffer & (uintptr_t)(ALIGN - 1);
-  return (unsigned char *)buffer + (past == 0u ? 0u : (uintptr_t)ALIGN - past);
-}
 
 static void run_all(const @p@_parallel *self,
                     void (*body)(void *context, intptr_t index, intptr_t worker), void *context,

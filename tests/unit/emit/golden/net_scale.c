@@ -24,7 +24,7 @@ net_status net_scale(
     const net_parallel *parallel)
 {
   static const net_parallel in_line = {run_in_line, 1, 0};
-  void *buffers[3];
+  void *buffers[3] = {0};
   if (x == 0 || w == 0 || y == 0 || workspace == 0) return NET_ERROR_NULL;
   if ((((uintptr_t)x | (uintptr_t)w | (uintptr_t)y | (uintptr_t)workspace) & 63u) != 0u) return NET_ERROR_ALIGNMENT;
   if (parallel == 0) parallel = &in_line;
