@@ -62,8 +62,11 @@ int main(void) {
   const float *a = numbers(n * n, 1), *b = numbers(n * n, 2);
   float *c0 = numbers(n * n, 3), *c1 = numbers(n * n, 4);
   void *w0 = memory(PLAIN_MATMUL_WORKSPACE_BYTES(1)), *w1 = memory(TUNED_MATMUL_WORKSPACE_BYTES(1));
-  BEST_OF(3, plain_matmul(a, b, c0, w0, NULL), before);
-  BEST_OF(20, tuned_matmul(a, b, c1, w1, NULL), after);
+  void *k0 = memory(PLAIN_MATMUL_CONSTANTS_BYTES), *k1 = memory(TUNED_MATMUL_CONSTANTS_BYTES);
+  // Once for any number of calls: weights in the order in which the code reads them.
+  wrong |= plain_matmul_prepare(b, k0) != PLAIN_OK || tuned_matmul_prepare(b, k1) != TUNED_OK;
+  BEST_OF(3, plain_matmul(a, b, c0, k0, w0, NULL), before);
+  BEST_OF(20, tuned_matmul(a, b, c1, k1, w1, NULL), after);
   wrong |= report("matmul", 2.0 * n * n * n, before, after, c0, c1, n * n);
 
   const size_t pixels = 28 * 28, channels = 64;
@@ -72,8 +75,12 @@ int main(void) {
   float *y0 = numbers(pixels * channels, 8), *y1 = numbers(pixels * channels, 9);
   void *v0 = memory(PLAIN_CONV_BIAS_RELU_WORKSPACE_BYTES(1));
   void *v1 = memory(TUNED_CONV_BIAS_RELU_WORKSPACE_BYTES(1));
-  BEST_OF(3, plain_conv_bias_relu(x, filter, bias, y0, v0, NULL), before);
-  BEST_OF(50, tuned_conv_bias_relu(x, filter, bias, y1, v1, NULL), after);
+  void *m0 = memory(PLAIN_CONV_BIAS_RELU_CONSTANTS_BYTES);
+  void *m1 = memory(TUNED_CONV_BIAS_RELU_CONSTANTS_BYTES);
+  wrong |= plain_conv_bias_relu_prepare(filter, bias, m0) != PLAIN_OK;
+  wrong |= tuned_conv_bias_relu_prepare(filter, bias, m1) != TUNED_OK;
+  BEST_OF(3, plain_conv_bias_relu(x, filter, bias, y0, m0, v0, NULL), before);
+  BEST_OF(50, tuned_conv_bias_relu(x, filter, bias, y1, m1, v1, NULL), after);
   wrong |= report("conv_bias_relu", 2.0 * 9 * 64 * 64 * 784, before, after, y0, y1, pixels * channels);
   return wrong;
 }

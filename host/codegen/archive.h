@@ -18,8 +18,12 @@ namespace hone {
 // checks its arguments, puts the pointers into an array and calls a kernel's entry point.
 struct PublicFunction {
   std::string name;
-  std::string entry;             // of the kernel
-  std::vector<int64_t> slots;    // of each pointer; slots that none is for hold a null
+  std::string entry;  // of the kernel; empty: the arguments are checked and that is all
+  struct Pointer {
+    int64_t slot;      // of the kernel's; slots that no pointer is for hold a null
+    bool may_be_null;  // the kernel does not look at it
+  };
+  std::vector<Pointer> pointers;
   bool runs_alone = false;       // takes neither workspace nor hook: its kernel needs none
   int64_t alignment = 64;        // of every pointer; a power of two
   bool needs_workspace = false;  // a null workspace is refused

@@ -49,6 +49,7 @@ class PublicFunctionWriter {
   void refuse_if(Value* condition, int status);
   Value* or_in_line(Value* parallel);
   Value* checked_hook(Value* given);
+  void call_kernel(Value* workspace, Value* parallel);
   Value* alloca_at_entry(llvm::Type* type, const char* name);
 
   const PublicFunction& wanted_;
@@ -128,8 +129,27 @@ Value* PublicFunctionWriter::checked_hook(Value* given) {
   return parallel;
 }
 
+void PublicFunctionWriter::call_kernel(Value* workspace, Value* parallel) {
+  int64_t last = 0;
+  for (const auto& pointer : wanted_.pointers) last = std::max(last, pointer.slot);
+  Value* buffers =
+      alloca_at_entry(llvm::ArrayType::get(pointer_, static_cast<uint64_t>(last + 1)), "buffers");
+  std::vector<Value*> values(static_cast<size_t>(last + 1),
+                             llvm::ConstantPointerNull::get(pointer_));
+  for (unsigned i = 0; i < wanted_.pointers.size(); ++i)
+    values[static_cast<size_t>(wanted_.pointers[i].slot)] = function_->getArg(i);
+  for (unsigned slot = 0; slot < values.size(); ++slot)
+    builder_.CreateStore(values[slot],
+                         builder_.CreateConstInBoundsGEP1_32(pointer_, buffers, slot));
+  llvm::Function* entry = add(wanted_.entry, builder_.getVoidTy(), {pointer_, pointer_, pointer_},
+                              llvm::GlobalValue::ExternalLinkage);
+  // Called directly, and no name of a shared library that takes the archive in.
+  entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  builder_.CreateCall(entry, {buffers, workspace, parallel});
+}
+
 void PublicFunctionWriter::write() {
-  const auto count = static_cast<unsigned>(wanted_.slots.size());
+  const auto count = static_cast<unsigned>(wanted_.pointers.size());
   function_ = add(wanted_.name, builder_.getInt32Ty(),
                   std::vector<llvm::Type*>(count + (wanted_.runs_alone ? 0 : 2), pointer_),
                   llvm::GlobalValue::ExternalLinkage);
@@ -140,7 +160,8 @@ void PublicFunctionWriter::write() {
   Value* null = wanted_.needs_workspace ? builder_.CreateIsNull(workspace) : builder_.getFalse();
   Value* bits = builder_.CreatePtrToInt(workspace, index_);
   for (unsigned i = 0; i < count; ++i) {
-    null = builder_.CreateOr(null, builder_.CreateIsNull(function_->getArg(i)));
+    if (!wanted_.pointers[i].may_be_null)
+      null = builder_.CreateOr(null, builder_.CreateIsNull(function_->getArg(i)));
     bits = builder_.CreateOr(bits, builder_.CreatePtrToInt(function_->getArg(i), index_));
   }
   refuse_if(null, wanted_.null_pointer);
@@ -149,22 +170,7 @@ void PublicFunctionWriter::write() {
 
   Value* parallel = wanted_.runs_alone ? nothing : checked_hook(function_->getArg(count + 1));
 
-  const int64_t last = std::ranges::max(wanted_.slots);
-  Value* buffers =
-      alloca_at_entry(llvm::ArrayType::get(pointer_, static_cast<uint64_t>(last + 1)), "buffers");
-  for (int64_t slot = 0; slot <= last; ++slot) {
-    const auto at = std::ranges::find(wanted_.slots, slot);
-    Value* pointer = at == wanted_.slots.end()
-                         ? nothing
-                         : function_->getArg(static_cast<unsigned>(at - wanted_.slots.begin()));
-    builder_.CreateStore(pointer, builder_.CreateConstInBoundsGEP1_64(pointer_, buffers,
-                                                                      static_cast<uint64_t>(slot)));
-  }
-  llvm::Function* entry = add(wanted_.entry, builder_.getVoidTy(), {pointer_, pointer_, pointer_},
-                              llvm::GlobalValue::ExternalLinkage);
-  // Called directly, and no name of a shared library that takes the archive in.
-  entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  builder_.CreateCall(entry, {buffers, workspace, parallel});
+  if (!wanted_.entry.empty()) call_kernel(workspace, parallel);
   builder_.CreateRet(builder_.getInt32(static_cast<uint32_t>(wanted_.ok)));
 }
 

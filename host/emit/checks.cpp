@@ -14,7 +14,7 @@ Result<void> check_task(const LibraryTask& task, const EmitBudgets& budgets) {
   const int64_t workspace = task.workspace_for(task.threads());
   const int64_t ram = workspace + task.constants_bytes + task.stack_bytes;
   const std::string constants =
-      task.prepares() ? fmt::format(", {} of constants", task.constants_bytes) : "";
+      task.has_constants() ? fmt::format(", {} of constants", task.constants_bytes) : "";
   if (budgets.ram && ram > *budgets.ram)
     return fail(
         "task '{}' needs {} bytes of RAM ({} of workspace for {} thread(s){} and {} of stack), {} "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <set>
 
 #include "base/hash.h"
 #include "codegen/archive.h"
@@ -39,8 +40,8 @@ class LibraryWriter {
   Result<std::optional<TrialRow>> record_of(const Task& task);
   void name_task(const Task& task, LibraryTask& row);
   Result<void> compile_task(const Task& task, LibraryTask& row);
-  Result<void> compile_prepare(const Program& program, const Kernel& call, LibraryTask& row);
-  Result<void> add_function(PublicFunction wanted, const ObjectCode& object, LibraryTask& row);
+  Result<void> add_prepare(const Program& program, const Kernel& call, LibraryTask& row);
+  Result<void> add_function(PublicFunction wanted, const ObjectCode* kernel, LibraryTask& row);
   Result<void> add_golden(const Task& task, LibraryTask& row);
   Result<FolderContent> content();
   EmitReport report(const FolderContent& content) const;
@@ -134,7 +135,7 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
   row.constants_bytes = kernel.constants_bytes;
   row.workspace_bytes = kernel.workspace_bytes;
   row.workspace_bytes_per_thread = kernel.workspace_bytes_per_worker;
-  if (row.prepares()) TRYV(compile_prepare(program, kernel, row));
+  if (row.has_prepare()) TRYV(add_prepare(program, kernel, row));
   const CodegenOptions options{.entry = library_.kernel(row), .optimize = true};
   const ObjectCode object = TRY(compile(kernel, request_.target, options));
   row.kernel_source = TRY(c_source(kernel, options)).text;
@@ -145,45 +146,53 @@ Result<void> LibraryWriter::compile_task(const Task& task, LibraryTask& row) {
         fmt::format("task '{}' was measured as {} bytes of code and has {} now: the code "
                     "generator changed since; tune again for a figure that holds",
                     task.name, row.record->trial.outcome.text_bytes, object.text_bytes));
-  PublicFunction front{.name = library_.function(row), .entry = options.entry, .slots = {}};
-  for (size_t i = 0; i < row.arguments.size(); ++i)
-    if (row.arguments[i].in_call) front.slots.push_back(static_cast<int64_t>(i));
-  if (row.prepares()) front.slots.push_back(static_cast<int64_t>(row.arguments.size()));
+  PublicFunction front{.name = library_.function(row), .entry = options.entry, .pointers = {}};
+  const auto slots = static_cast<int64_t>(row.arguments.size());
+  for (int64_t i = 0; i < slots; ++i)
+    front.pointers.push_back({i, !row.arguments[static_cast<size_t>(i)].read_by_call});
+  if (row.has_prepare()) front.pointers.push_back({slots, !row.has_constants()});
   front.needs_workspace = row.needs_workspace();
-  return add_function(std::move(front), object, row);
+  return add_function(std::move(front), &object, row);
 }
 
-// Weights that only the constants are made of are no arguments of the call.
-Result<void> LibraryWriter::compile_prepare(const Program& program, const Kernel& call,
-                                            LibraryTask& row) {
+// Params that the call does not read need not be there for it.
+Result<void> LibraryWriter::add_prepare(const Program& program, const Kernel& call,
+                                        LibraryTask& row) {
+  PublicFunction front{.name = library_.prepare(row), .entry = "", .pointers = {}};
+  const std::set<int32_t> called = touched_by(call.body).buffers;
+  const auto slots = static_cast<int64_t>(row.arguments.size());
+  for (int64_t i = 0; i < slots; ++i) {
+    LibraryArgument& argument = row.arguments[static_cast<size_t>(i)];
+    if (argument.kind != BufferKind::param) continue;
+    argument.read_by_call = !row.has_constants() || called.contains(static_cast<int32_t>(i));
+    front.pointers.push_back({i, false});
+  }
+  front.pointers.push_back({slots, !row.has_constants()});
+  front.runs_alone = true;
+  if (!row.has_constants()) return add_function(std::move(front), nullptr, row);
   const Kernel kernel = TRY(lower_constants(program, request_.target, {}));
   const CodegenOptions options{.entry = library_.prepare_kernel(row), .optimize = true};
   const ObjectCode object = TRY(compile(kernel, request_.target, options));
   row.prepare_source = TRY(c_source(kernel, options)).text;
-  const std::set<int32_t> called = touched_by(call.body).buffers;
-  const std::set<int32_t> prepared = touched_by(kernel.body).buffers;
-  PublicFunction front{.name = library_.prepare(row), .entry = options.entry, .slots = {}};
-  for (size_t i = 0; i < row.arguments.size(); ++i) {
-    LibraryArgument& argument = row.arguments[i];
-    argument.in_prepare = prepared.contains(static_cast<int32_t>(i));
-    argument.in_call = called.contains(static_cast<int32_t>(i)) || !argument.in_prepare;
-    if (argument.in_prepare) front.slots.push_back(static_cast<int64_t>(i));
-  }
-  front.slots.push_back(static_cast<int64_t>(row.arguments.size()));
-  front.runs_alone = true;
-  return add_function(std::move(front), object, row);
+  front.entry = options.entry;
+  return add_function(std::move(front), &object, row);
 }
 
-// The function in front of compiled kernel `object`, and what both take of the machine.
-Result<void> LibraryWriter::add_function(PublicFunction wanted, const ObjectCode& object,
+// The function, the compiled kernel behind it (null: none), and what both take of the machine.
+Result<void> LibraryWriter::add_function(PublicFunction wanted, const ObjectCode* kernel,
                                          LibraryTask& row) {
   wanted.alignment = kArgumentAlignment;
   const ObjectCode front = TRY(compile_public_function(wanted, request_.target));
-  row.text_bytes += object.text_bytes + front.text_bytes;
-  row.rodata_bytes += object.rodata_bytes + front.rodata_bytes;
-  row.stack_bytes = std::max(row.stack_bytes, object.stack_bytes + front.stack_bytes);
   members_.push_back({wanted.name + ".o", front.bytes});
-  members_.push_back({wanted.entry + ".o", object.bytes});
+  int64_t stack_bytes = 0;
+  for (const ObjectCode* part : {&front, kernel}) {
+    if (part == nullptr) continue;
+    row.text_bytes += part->text_bytes;
+    row.rodata_bytes += part->rodata_bytes;
+    stack_bytes += part->stack_bytes;
+  }
+  row.stack_bytes = std::max(row.stack_bytes, stack_bytes);
+  if (kernel != nullptr) members_.push_back({wanted.entry + ".o", kernel->bytes});
   return {};
 }
 

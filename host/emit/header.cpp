@@ -160,15 +160,18 @@ std::string task_text(const Library& library, const LibraryTask& task) {
   std::string text =
       fmt::format("\n/* {}: {}.\n", in_comment(task.name), in_comment(measured_text(task)));
   for (const LibraryArgument& argument : task.arguments)
-    text += fmt::format(" *   {:<{}}  {:<6}  {}{}\n", argument.name, width, role(argument.kind),
-                        shape_text(argument), remark(argument.dtype));
+    text +=
+        fmt::format(" *   {:<{}}  {:<6}  {}{}{}\n", argument.name, width, role(argument.kind),
+                    shape_text(argument), remark(argument.dtype),
+                    argument.read_by_call ? "" : "; the call has it from constants: may be null");
   text += " * Elements lie in row-major order. ";
   text += task.needs_workspace() ? fmt::format("workspace: {}(threads) bytes, whatever they hold.",
                                                library.macro(task, "WORKSPACE_BYTES"))
                                  : "workspace may be null: none is needed.";
-  if (task.prepares())
+  if (task.has_prepare())
     text += fmt::format(
-        "\n * constants: {} bytes that {} fills from the weights, once for any number of calls.",
+        "\n * constants: {} bytes that {} fills from the params,\n * once for any number of calls;"
+        " may be null where these are 0.",
         library.macro(task, "CONSTANTS_BYTES"), library.prepare(task));
   text += " */\n";
   text += fmt::format("#define {} {}\n", library.macro(task, "ALIGN"), kArgumentAlignment);
@@ -178,14 +181,14 @@ std::string task_text(const Library& library, const LibraryTask& task) {
                                              task.workspace_bytes_per_thread);
   text += fmt::format("#define {}(threads) ({})\n", library.macro(task, "WORKSPACE_BYTES"), size);
   text += fmt::format("#define {} {}\n", library.macro(task, "STACK_BYTES"), task.stack_bytes);
-  if (task.prepares())
+  if (task.has_prepare())
     text += fmt::format("#define {} {}\n", library.macro(task, "CONSTANTS_BYTES"),
                         task.constants_bytes);
   for (const LibraryArgument& argument : task.arguments)
     text +=
         fmt::format("#define {} {}\n", library.macro(task, upper_case(argument.name) + "_ELEMENTS"),
                     argument.elements);
-  if (task.prepares()) text += prepare_declaration(library, task) + ";\n";
+  if (task.has_prepare()) text += prepare_declaration(library, task) + ";\n";
   return text + declaration(library, task) + ";\n";
 }
 

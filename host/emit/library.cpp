@@ -73,8 +73,8 @@ std::string shape_text(const LibraryArgument& argument) {
 std::string declaration(const Library& library, const LibraryTask& task) {
   std::vector<std::string> parts;
   for (const LibraryArgument& argument : task.arguments)
-    if (argument.in_call) parts.push_back(parameter(library, argument));
-  if (task.prepares())
+    parts.push_back(parameter(library, argument));
+  if (task.has_prepare())
     parts.push_back(fmt::format("const void *{}_RESTRICT constants", library.upper()));
   parts.push_back("void *workspace");
   parts.push_back(fmt::format("const {}_parallel *parallel", library.prefix));
@@ -84,7 +84,7 @@ std::string declaration(const Library& library, const LibraryTask& task) {
 std::string prepare_declaration(const Library& library, const LibraryTask& task) {
   std::vector<std::string> parts;
   for (const LibraryArgument& argument : task.arguments)
-    if (argument.in_prepare) parts.push_back(parameter(library, argument));
+    if (argument.kind == BufferKind::param) parts.push_back(parameter(library, argument));
   parts.push_back(fmt::format("void *{}_RESTRICT constants", library.upper()));
   return prototype(library, library.prepare(task), parts);
 }
@@ -97,7 +97,7 @@ std::string measured_text(const LibraryTask& task) {
   if (outcome.unit == TimeUnit::ns) text += fmt::format(", {:.2f} GFLOP/s", task.operations / best);
   text += fmt::format(" on {}, {} thread{}", task.record->key.device, task.threads(),
                       task.threads() == 1 ? "" : "s");
-  if (task.prepares()) text += ", constants made before";
+  if (task.has_constants()) text += ", constants made before";
   return outcome.emulated ? text + " (emulated, no statement about hardware)" : text;
 }
 

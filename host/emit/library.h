@@ -5,6 +5,7 @@
 // generator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,9 +29,7 @@ struct LibraryArgument {  // by slot: inputs and params, then outputs
   std::vector<int64_t> shape;
   BufferKind kind = BufferKind::input;
   int64_t elements = 1;
-  // Who takes it: a weight may be read only by the function that makes constants of it.
-  bool in_call = true;
-  bool in_prepare = false;
+  bool read_by_call = true;  // false: a weight that constants are made of, and nothing else
 };
 
 struct LibraryTask {
@@ -47,15 +46,20 @@ struct LibraryTask {
   int64_t text_bytes = 0;  // with the public function
   int64_t rodata_bytes = 0;
   int64_t stack_bytes = 0;      // of the public function and all below it
-  int64_t constants_bytes = 0;  // what the prepare function fills; 0: there is none
+  int64_t constants_bytes = 0;  // what the prepare function fills
   int64_t workspace_bytes = 0;
   int64_t workspace_bytes_per_thread = 0;
   std::string kernel_source;   // C of the kernel
-  std::string prepare_source;  // C of the one that makes constants; empty: there is none
+  std::string prepare_source;  // C of the one that makes constants; empty: there are none
   uint64_t object_hash = 0;
   std::optional<TrialRow> record;  // of which the trace is
 
-  bool prepares() const { return constants_bytes > 0; }
+  // Whatever the schedule: what callers write must not change when a better one is found.
+  bool has_prepare() const {
+    return std::ranges::any_of(
+        arguments, [](const LibraryArgument& row) { return row.kind == BufferKind::param; });
+  }
+  bool has_constants() const { return constants_bytes > 0; }
   bool needs_workspace() const { return workspace_bytes + workspace_bytes_per_thread > 0; }
   int64_t workspace_for(int64_t threads) const {
     return workspace_bytes + threads * workspace_bytes_per_thread;

@@ -27,8 +27,7 @@ Json arguments_json(const LibraryTask& task) {
                     {"c_type", c_type(argument.dtype)},
                     {"shape", argument.shape},
                     {"layout", "row-major"},
-                    {"in_call", argument.in_call},
-                    {"in_prepare", argument.in_prepare},
+                    {"read_by_call", argument.read_by_call},
                     {"bytes", argument.elements * bytes_of(argument.dtype)}});
   return rows;
 }
@@ -56,7 +55,7 @@ Json record_json(const LibraryTask& task) {
 Json task_json(const Library& library, const LibraryTask& task) {
   return {{"name", task.name},
           {"function", library.function(task)},
-          {"prepare_function", task.prepares() ? Json(library.prepare(task)) : Json(nullptr)},
+          {"prepare_function", task.has_prepare() ? Json(library.prepare(task)) : Json(nullptr)},
           {"workload_hash", task.workload_hash},
           {"arguments", arguments_json(task)},
           {"operations", task.operations},

@@ -40,7 +40,7 @@ void write_memory(const Library& library, Tables& tables) {
     for (const LibraryArgument& argument : task.arguments)
       tables.line("    {} {}[{}];", c_type(argument.dtype), argument.name,
                   padded(argument.elements, bytes_of(argument.dtype)));
-    if (task.prepares())
+    if (task.has_prepare())
       tables.line("    unsigned char constants[{} + ALIGN];",
                   library.macro(task, "CONSTANTS_BYTES"));
     tables.line("    unsigned char workspace[{}(HOOK_THREADS) + ALIGN];",
@@ -120,11 +120,11 @@ void write_call(const Library& library, const LibraryTask& task, size_t number, 
     const std::string pointer =
         fmt::format("({}{} *)buffers[{}]", argument.kind == BufferKind::output ? "" : "const ",
                     c_type(argument.dtype), i);
-    if (argument.in_call) call.push_back(pointer);
-    if (argument.in_prepare) prepare.push_back(pointer);
+    call.push_back(argument.read_by_call ? pointer : "0");
+    if (argument.kind == BufferKind::param) prepare.push_back(pointer);
   }
   std::string before;
-  if (task.prepares()) {
+  if (task.has_prepare()) {
     call.push_back("constants");
     before = fmt::format(
         "  void *constants = aligned(memory.{}_memory.constants);\n"

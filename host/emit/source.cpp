@@ -31,6 +31,16 @@ constexpr std::string_view kPrepareFunction = R"(
 
 )";
 
+constexpr std::string_view kNothingToPrepare = R"(
+@declaration@
+{
+  if (@null@) return @P@_ERROR_NULL;
+  if (((@address@) & @mask@u) != 0u) return @P@_ERROR_ALIGNMENT;
+  return @P@_OK;
+}
+
+)";
+
 constexpr std::string_view kPublicFunction = R"(
 static void run_in_line(const @p@_parallel *self,
                         void (*body)(void *context, intptr_t index, intptr_t worker), void *context,
@@ -44,7 +54,7 @@ static void run_in_line(const @p@_parallel *self,
 @declaration@
 {
   static const @p@_parallel in_line = {run_in_line, 1, 0};
-  void *buffers[@count@] = {0};
+  void *buffers[@count@];
   if (@null@) return @P@_ERROR_NULL;
   if (((@address@) & @mask@u) != 0u) return @P@_ERROR_ALIGNMENT;
   if (parallel == 0) parallel = &in_line;
@@ -60,8 +70,8 @@ struct Pointers {
   std::vector<std::string> address;
   std::string slots;
 
-  void add(size_t slot, const std::string& name, bool written) {
-    null.push_back(name + " == 0");
+  void add(size_t slot, const std::string& name, bool written, bool may_be_null) {
+    if (!may_be_null) null.push_back(name + " == 0");
     address.push_back("(uintptr_t)" + name);
     // Through an integer: the array of pointers has no const, and kernels write what they may only.
     slots +=
@@ -76,12 +86,12 @@ std::string task_source_text(const Library& library, const LibraryTask& task) {
   Pointers prepare;
   for (size_t i = 0; i < task.arguments.size(); ++i) {
     const LibraryArgument& argument = task.arguments[i];
-    if (argument.in_call) call.add(i, argument.name, argument.kind == BufferKind::output);
-    if (argument.in_prepare) prepare.add(i, argument.name, false);
+    call.add(i, argument.name, argument.kind == BufferKind::output, !argument.read_by_call);
+    if (argument.kind == BufferKind::param) prepare.add(i, argument.name, false, false);
   }
-  if (task.prepares()) {
-    call.add(task.arguments.size(), "constants", false);
-    prepare.add(task.arguments.size(), "constants", true);
+  if (task.has_prepare()) {
+    call.add(task.arguments.size(), "constants", false, !task.has_constants());
+    prepare.add(task.arguments.size(), "constants", true, !task.has_constants());
   }
   if (task.needs_workspace()) call.null.push_back("workspace == 0");
   call.address.push_back("(uintptr_t)workspace");
@@ -90,7 +100,7 @@ std::string task_source_text(const Library& library, const LibraryTask& task) {
   // A kernel defines the hook itself unless it is told that it is there.
   text +=
       fmt::format("#define HONE_PARALLEL\n#define hone_parallel {}_parallel\n\n", library.prefix);
-  const size_t count = task.arguments.size() + (task.prepares() ? 1 : 0);
+  const size_t count = task.arguments.size() + (task.has_prepare() ? 1 : 0);
   const auto front = [&](std::string_view form, const std::string& prototype,
                          const Pointers& pointers, const std::string& kernel) {
     return fill_template(form, {{"p", library.prefix},
@@ -103,10 +113,10 @@ std::string task_source_text(const Library& library, const LibraryTask& task) {
                                 {"slots", pointers.slots},
                                 {"kernel", kernel}});
   };
-  if (task.prepares()) {
+  if (task.has_prepare()) {
     text += task.prepare_source;
-    text += front(kPrepareFunction, prepare_declaration(library, task), prepare,
-                  library.prepare_kernel(task));
+    text += front(task.has_constants() ? kPrepareFunction : kNothingToPrepare,
+                  prepare_declaration(library, task), prepare, library.prepare_kernel(task));
   }
   text += task.kernel_source;
   text += front(kPublicFunction, declaration(library, task), call, library.kernel(task));

@@ -106,10 +106,17 @@ void check_library(const Workshop& shop, const Outside& world, const EmitReport&
   const ArchiveSymbols symbols = symbols_of_archive(archive);
   CHECK(symbols.undefined == std::vector<std::string>{});
   CHECK(symbols.writable == std::vector<std::string>{});
-  // A function and its kernel for each call, and for each that makes constants; two for the whole.
-  const auto prepared = std::ranges::count_if(
-      report.tasks, [](const EmittedTask& task) { return task.constants_bytes > 0; });
-  CHECK(symbols.defined.size() == 2 * (shop.tasks.size() + static_cast<size_t>(prepared)) + 2);
+  // A function and its kernel for each call; one for params, and its kernel where there are
+  // constants; two for the whole.
+  size_t wanted = 2 * shop.tasks.size() + 2;
+  for (size_t i = 0; i < shop.tasks.size(); ++i) {
+    const auto& buffers = shop.tasks[i].program.buffers;
+    const bool params = std::any_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
+      return buffer.kind == BufferKind::param;
+    });
+    wanted += (params ? 1U : 0U) + (report.tasks[i].constants_bytes > 0 ? 1U : 0U);
+  }
+  CHECK(symbols.defined.size() == wanted);
   for (const std::string& name : symbols.defined) CHECK(name.starts_with(prefix + "_"));
 }
 

@@ -68,18 +68,19 @@ TEST_CASE("the manifest") {
   CHECK(json["tasks"][1]["record"].is_null());
 }
 
-TEST_CASE("a task with constants: two functions, and the weight is the first one's alone") {
+TEST_CASE("a task with constants: a weight that the call takes from them may be null") {
   Library library = sample_library();
   LibraryTask& task = library.tasks[0];
   task.constants_bytes = 128;
   task.prepare_source = "/* its kernel */\n";
-  task.arguments[1].in_call = false;
-  task.arguments[1].in_prepare = true;
+  task.arguments[1].read_by_call = false;
   CHECK(prepare_declaration(library, task) ==
         "net_status net_scale_prepare(\n    const uint16_t *NET_RESTRICT w,\n"
         "    void *NET_RESTRICT constants)");
   CHECK(declaration(library, task) ==
-        "net_status net_scale(\n    const float *NET_RESTRICT x,\n    int8_t *NET_RESTRICT y,\n"
+        "net_status net_scale(\n    const float *NET_RESTRICT x,\n    const uint16_t *NET_RESTRICT "
+        "w,\n"
+        "    int8_t *NET_RESTRICT y,\n"
         "    const void *NET_RESTRICT constants,\n    void *workspace,\n"
         "    const net_parallel *parallel)");
   const auto has = [](const std::string& text, std::string_view part) {
@@ -94,13 +95,15 @@ TEST_CASE("a task with constants: two functions, and the weight is the first one
       "  void *buffers[4] = {0};\n  if (w == 0 || constants == 0) return NET_ERROR_NULL;\n");
   has(source, "  buffers[3] = constants;\n  net_scale_prepare_kernel(buffers, 0, 0);\n");
   has(source, "  buffers[3] = (void *)(uintptr_t)constants;\n");
+  has(source,
+      "  if (x == 0 || y == 0 || constants == 0 || workspace == 0) return NET_ERROR_NULL;\n");
   const std::string test = selftest_text(library);
   has(test, "    unsigned char constants[NET_SCALE_CONSTANTS_BYTES + ALIGN];\n");
   has(test, "  const int status = (int)net_scale_prepare((const uint16_t *)buffers[1],\n");
   const auto json = nlohmann::json::parse(manifest_text(library, {}));
   CHECK(json["tasks"][0]["prepare_function"] == "net_scale_prepare");
   CHECK(json["tasks"][0]["constants_bytes"] == 128);
-  CHECK(json["tasks"][0]["arguments"][1]["in_call"] == false);
+  CHECK(json["tasks"][0]["arguments"][1]["read_by_call"] == false);
   CHECK(json["tasks"][1]["prepare_function"].is_null());
   has(readme_text(library), " constants made before |");
 }

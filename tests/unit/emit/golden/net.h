@@ -66,17 +66,24 @@ const char *net_backend(void);
  *   x  input   f32[2, 3]
  *   w  param   f16[3], the bits of IEEE binary16
  *   y  output  i8[2, 3]
- * Elements lie in row-major order. workspace: NET_SCALE_WORKSPACE_BYTES(threads) bytes, whatever they hold. */
+ * Elements lie in row-major order. workspace: NET_SCALE_WORKSPACE_BYTES(threads) bytes, whatever they hold.
+ * constants: NET_SCALE_CONSTANTS_BYTES bytes that net_scale_prepare fills from the params,
+ * once for any number of calls; may be null where these are 0. */
 #define NET_SCALE_ALIGN 64
 #define NET_SCALE_WORKSPACE_BYTES(threads) (128 + 64 * (threads))
 #define NET_SCALE_STACK_BYTES 48
+#define NET_SCALE_CONSTANTS_BYTES 0
 #define NET_SCALE_X_ELEMENTS 6
 #define NET_SCALE_W_ELEMENTS 3
 #define NET_SCALE_Y_ELEMENTS 6
+net_status net_scale_prepare(
+    const uint16_t *NET_RESTRICT w,
+    void *NET_RESTRICT constants);
 net_status net_scale(
     const float *NET_RESTRICT x,
     const uint16_t *NET_RESTRICT w,
     int8_t *NET_RESTRICT y,
+    const void *NET_RESTRICT constants,
     void *workspace,
     const net_parallel *parallel);
 
