@@ -80,6 +80,15 @@ timeout 20 cat pipe >piped.jsonl &
 wait $!
 [[ -p pipe && -s piped.jsonl ]] || fail "the pipe was replaced"
 
+# Records whose decisions do not fit their trace: too few, too many.
+"$hone" db export lost.jsonl --db lost.db || fail "export"
+for decisions in "1" "1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1"; do
+  rm -f odd.db
+  sed "s/\"decisions\":\"[^\"]*\"/\"decisions\":\"$decisions\"/" lost.jsonl >odd.jsonl
+  "$hone" db import odd.jsonl --db odd.db >/dev/null || fail "import of odd decisions"
+  refuses "decisions, its trace takes" "$hone" show kernel small.toml --best odd.db
+done
+
 # Asked to end, a run ends as with Ctrl-C.
 for signal in INT TERM HUP; do
   # A shell starts what runs in the background with SIGINT switched off.
