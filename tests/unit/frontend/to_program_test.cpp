@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "ir/text.h"
+#include "ir/verify.h"
 
 namespace hone {
 namespace {
@@ -79,6 +81,15 @@ TEST_CASE("a chain of thousands of stages is a Program within seconds, its names
   std::set<std::string> names;
   for (const Loop& loop : program.loops) CHECK(names.insert(loop.name).second);
   CHECK_EQ(names.size(), 3001);
+}
+
+TEST_CASE("the largest tensor that the language takes is one that the Program's text takes") {
+  const Program program = program_of(
+      "input X: f32[1048576, 1048576]\noutput Y[i, j] = X[i, j]\n");
+  const auto again = parse_program(print(program), "p");
+  REQUIRE_MESSAGE(again.has_value(), again.error().message);
+  CHECK_EQ(print(*again), print(program));
+  CHECK(verify(program).has_value());
 }
 
 TEST_CASE("one block a stage in a nest of its own") {
