@@ -6,6 +6,7 @@
 
 #include "app/command.h"
 #include "app/existing.h"
+#include "app/options.h"
 #include "base/text.h"
 #include "store/database.h"
 #include "store/trial_json.h"
@@ -107,7 +108,7 @@ CommandRun declare_db(CLI::App& command) {
   best_command->add_option("--target", options->target, "only this target");
   best_command->add_option("--device", options->device, "only this device");
   best_command->add_option("--limit", options->limit, "at most so many (10)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number<int64_t>(1));
   CLI::App* export_command = add("export", "write everything as JSON lines");
   export_command->add_option("file", options->other, "where to; - is standard output")->required();
   CLI::App* import_command = add("import", "add the trials of a file of JSON lines");

@@ -3,6 +3,7 @@
 
 #include "app/command.h"
 #include "app/existing.h"
+#include "app/options.h"
 #include "app/selection.h"
 #include "base/text.h"
 #include "emit/emit.h"
@@ -61,12 +62,17 @@ CommandRun declare_emit(CLI::App& command) {
       ->check(CLI::Range(1, 64));
   command.add_flag("--allow-untuned", options->allow_untuned,
                    "plain loops for workloads without a record");
-  command.add_option("--max-flash", options->max_flash, "bytes of code and constants");
-  command.add_option("--max-ram", options->max_ram, "bytes of workspace and stack");
-  command.add_option("--max-stack", options->max_stack, "bytes of stack");
+  command.add_option("--max-flash", options->max_flash, "bytes of code and constants")
+      ->check(whole_number<int64_t>(0));
+  command.add_option("--max-ram", options->max_ram, "bytes of workspace and stack")
+      ->check(whole_number<int64_t>(0));
+  command.add_option("--max-stack", options->max_stack, "bytes of stack")
+      ->check(whole_number<int64_t>(0));
   command.add_option("--source-date-epoch", options->source_date_epoch,
-                     "a date for the build information; without, there is none");
+                     "a date for the build information; without, there is none")
+      ->check(whole_number<int64_t>(0));
   return [=](const Installation& installation) -> Result<void> {
+    if (options->folder.empty()) return fail("--out is empty, expected the library's folder");
     const std::vector<Task> tasks = TRY(select_tasks(options->selection));
     const Places places = places_of(installation);
     std::unique_ptr<Database> database;

@@ -8,6 +8,7 @@
 
 #include "app/command.h"
 #include "app/existing.h"
+#include "app/options.h"
 #include "app/selection.h"
 #include "base/hash.h"
 #include "ir/text.h"
@@ -99,7 +100,7 @@ CommandRun declare_measure(CLI::App& command) {
       ->check(CLI::Range(1, 64));
   command.add_option("--samples", options->limits.samples, "how many (20)")->check(CLI::Range(1, 4096));
   command.add_option("--deadline", options->limits.deadline_seconds, "seconds for the whole (60)")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds(false));
   command.add_flag("--json", options->json, "one object");
   return [=](const Installation& installation) -> Result<void> {
     const Task task = TRY(select_task(options->selection));

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/command.h"
+#include "app/options.h"
 #include "app/selection.h"
 #include "base/text.h"
 #include "codegen/codegen.h"
@@ -131,7 +132,7 @@ CommandRun declare_show(CLI::App& command) {
     add_schedule_options(*sub, options->selection);
     if (stage.show == show_schedule)
       sub->add_option("--step", options->step, "after so many instructions")
-          ->check(CLI::NonNegativeNumber);
+          ->check(whole_number<int64_t>(0));
     if (stage.show == show_kernel) sub->add_flag("--passes", options->passes, "after every pass");
     sub->callback([options, name = stage.name] { options->stage = name; });
   }

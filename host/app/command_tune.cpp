@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/command.h"
+#include "app/options.h"
 #include "app/selection.h"
 #include "tune/tune.h"
 
@@ -20,12 +21,13 @@ struct Options {
   bool json = false;
 };
 
-// Set by Ctrl-C; the run ends after the candidate that is being measured. A second one kills.
+// Set by Ctrl-C, a terminal that goes away, or a supervisor; the run ends after the candidate that is
+// being measured. A second one kills.
 std::atomic<bool> stop_requested = false;
 
-void request_stop(int) {
+void request_stop(int signal) {
   stop_requested = true;
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(signal, SIG_DFL);
 }
 
 std::string in_words(double time, TimeUnit unit) {
@@ -119,13 +121,14 @@ CommandRun declare_tune(CLI::App& command) {
   command.add_option("--target", tune.target, "a core of targets/ (native for the local device)");
   command.add_option("--device", tune.device, "where to measure: local, exec:… (local)");
   command.add_option("--trials", tune.trials, "candidates for each task (128)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number<int64_t>(1));
   command.add_option("--time", tune.seconds, "seconds for each task, 0: no limit (0)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(seconds(true));
   command.add_option("--threads", tune.threads, "of parallel loops (1)")->check(CLI::Range(1, 64));
   command.add_option("--workers", tune.workers, "build processes (one less than there are cores)")
       ->check(CLI::Range(1, 256));
-  command.add_option("--seed", tune.seed, "of the search (0)");
+  command.add_option("--seed", tune.seed, "of the search (0)")
+      ->check(whole_number<uint64_t>(0));
   command.add_option("--strategy", tune.strategy, "how to search (random)");
   command.add_option("--db", options->database, "the database file (hone.db)");
   command.add_flag("--json", options->json, "one object a line");
@@ -136,7 +139,10 @@ CommandRun declare_tune(CLI::App& command) {
     const std::vector<Task> tasks = TRY(select_tasks(options->selection));
     const auto database = TRY(open_sqlite(options->database));
     Reporter reporter(options->json);
-    std::signal(SIGINT, request_stop);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      // What nohup or a shell in the background has switched off stays off.
+      if (std::signal(signal, request_stop) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
     for (const Task& task : tasks) {
       reporter.report(TRY(tune_task(
           task, options->tune, places_of(installation), *database,

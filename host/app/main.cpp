@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <iostream>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "app/command.h"
 #include "base/text.h"
@@ -81,12 +87,32 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+// A closed descriptor 0, 1 or 2 would be given to the next file or pipe that is opened, and what is printed
+// would go into it. Read only, so that output is still known to be lost.
+void hold_standard_streams() {
+  for (int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); fd >= 0;
+       fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    if (fd <= STDERR_FILENO) continue;
+    close(fd);
+    break;
+  }
+}
+
+// Whoever redirects output into a full disk must not take what is there for the whole.
+bool output_arrived() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return true;
+  std::fprintf(stderr, "hone: cannot write to standard output: %s\n", std::strerror(errno));
+  return false;
+}
+
 }  // namespace
 }  // namespace hone
 
 int main(int argc, char** argv) {
+  hone::hold_standard_streams();
   try {
-    return hone::run(argc, argv);
+    const int code = hone::run(argc, argv);
+    return hone::output_arrived() || code != 0 ? code : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hone: %s\n", error.what());
     return 1;

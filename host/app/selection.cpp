@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/existing.h"
+#include "app/options.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "schedule/replay.h"
@@ -24,9 +25,11 @@ void add_target_option(CLI::App& command, Selection& selection) {
 
 void add_schedule_options(CLI::App& command, Selection& selection) {
   command.add_option("--trace", selection.trace_file, "a file with a closed trace");
-  command.add_option("--skeleton", selection.skeleton, "number of a skeleton of the target's space");
+  command.add_option("--skeleton", selection.skeleton, "number of a skeleton of the target's space")
+      ->check(whole_number<int64_t>(0));
   command.add_option("--decisions", selection.decisions, "its decisions; drawn at random without");
-  command.add_option("--seed", selection.seed, "for decisions drawn at random (0)");
+  command.add_option("--seed", selection.seed, "for decisions drawn at random (0)")
+      ->check(whole_number<uint64_t>(0));
   command.add_option("--best", selection.best_of, "the best record of this database");
 }
 
@@ -64,8 +67,13 @@ Result<Trace> skeleton_trace(const Selection& selection, const Task& task, const
     return fail("the space of '{}' has skeletons 0 to {}, not {}", task.name, count - 1,
                 selection.skeleton);
   const Trace& skeleton = space.skeletons[static_cast<size_t>(selection.skeleton)];
-  if (!selection.decisions.empty())
-    return close(skeleton, TRY(parse_decisions(selection.decisions, "--decisions")));
+  if (!selection.decisions.empty()) {
+    const Decisions decisions = TRY(parse_decisions(selection.decisions, "--decisions"));
+    if (decisions.size() != sampling_count(skeleton))
+      return fail("--decisions gives {} decisions, skeleton {} of '{}' takes {}", decisions.size(),
+                  selection.skeleton, task.name, sampling_count(skeleton));
+    return close(skeleton, decisions);
+  }
   Rng rng(selection.seed);
   return close(skeleton, TRY(sample(task.program, skeleton, rng)).decisions);
 }
@@ -76,6 +84,8 @@ Result<Trace> select_trace(const Selection& selection, const Task& task, const T
   const int ways = !selection.trace_file.empty() + (selection.skeleton >= 0) +
                    !selection.best_of.empty();
   if (ways > 1) return fail("--trace, --skeleton and --best exclude each other");
+  if (!selection.decisions.empty() && selection.skeleton < 0)
+    return fail("--decisions needs --skeleton: of which skeleton?");
   if (!selection.trace_file.empty())
     return parse_trace(TRY(read_file(selection.trace_file)), selection.trace_file);
   if (selection.skeleton >= 0) return skeleton_trace(selection, task, target);

@@ -195,6 +195,17 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view content) {
+  // What stands there and is no file (a device, a pipe) is written to; renaming over it would replace it.
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    std::ofstream stream(path, std::ios::binary);
+    stream << content;
+    stream.flush();
+    if (!stream) return fail("cannot write {}: {}", path, std::strerror(errno));
+    return {};
+  }
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);

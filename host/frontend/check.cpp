@@ -14,18 +14,19 @@
 namespace hone {
 namespace {
 
-// Far above any memory, and low enough that sizes in bytes and iteration counts fit in 64 bits and
-// index arithmetic in a double.
-constexpr int64_t kMaxCount = int64_t{1} << 48;
+// Far above any memory, and low enough that iteration counts fit in 64 bits and index arithmetic in a
+// double. Elements of a tensor, and extents: what the Program's text and its verifier take.
+constexpr int kMaxIterationBits = 48;
+constexpr int kMaxElementBits = 40;
+constexpr int64_t kMaxExtent = int64_t{1} << kMaxElementBits;
 
-// The product, or nothing when it goes beyond kMaxCount.
-std::optional<int64_t> checked_product(const std::vector<int64_t>& factors) {
-  int64_t product = 1;
+bool product_fits(const std::vector<int64_t>& factors, int bits) {
+  int64_t left = int64_t{1} << bits;
   for (const int64_t factor : factors) {
-    if (factor > kMaxCount / product) return std::nullopt;
-    product *= factor;
+    if (factor > left) return false;
+    left /= factor;
   }
-  return product;
+  return true;
 }
 
 // All places where an axis indexes a tensor by itself.
@@ -105,9 +106,9 @@ class Checker {
   Result<void> check_extent(const Statement& statement, Place place, int64_t extent) const {
     if (extent <= 0)
       return error(statement, place, fmt::format("an extent must be positive, found {}", extent));
-    if (extent > kMaxCount)
+    if (extent > kMaxExtent)
       return error(statement, place,
-                   fmt::format("the extent {} is too large (at most {})", extent, kMaxCount));
+                   fmt::format("the extent {} is too large (at most {})", extent, kMaxExtent));
     return {};
   }
 
@@ -116,7 +117,7 @@ class Checker {
       TRYV(check_extent(statement,
                         i < statement.shape_places.size() ? statement.shape_places[i] : Place{},
                         statement.shape[i]));
-    TRYV(check_size(statement, statement.names[0].text, statement.shape));
+    TRYV(check_size(statement, statement.names[0].text, statement.shape, kMaxElementBits));
     GraphTensor tensor{.name = statement.names[0].text, .dtype = statement.dtype};
     tensor.shape = statement.shape;
     tensor.role = statement.kind == StatementKind::input ? TensorRole::input : TensorRole::param;
@@ -125,11 +126,11 @@ class Checker {
   }
 
   static Result<void> check_size(const Statement& statement, const std::string& name,
-                                 const std::vector<int64_t>& shape) {
-    if (checked_product(shape)) return {};
+                                 const std::vector<int64_t>& shape, int bits) {
+    if (product_fits(shape, bits)) return {};
     return error(statement, statement.place,
-                 fmt::format("'{}' is too large: {} elements are more than 2^48", name,
-                             fmt::join(shape, " x ")));
+                 fmt::format("'{}' is too large: {} elements are more than 2^{}", name,
+                             fmt::join(shape, " x "), bits));
   }
 
   // -- axes
@@ -264,7 +265,8 @@ class Checker {
     for (const StageAxis& axis : stage.axes) shape.push_back(axis.extent);
     std::vector<int64_t> domain = shape;
     for (const StageAxis& axis : stage.reduce_axes) domain.push_back(axis.extent);
-    TRYV(check_size(statement, statement.names[0].text, domain));
+    TRYV(check_size(statement, statement.names[0].text, shape, kMaxElementBits));
+    TRYV(check_size(statement, statement.names[0].text, domain, kMaxIterationBits));
 
     if (statement.reducer == Reducer::fold) return compute_fold(statement, std::move(stage), shape);
     ExpressionChecker checker(statement, stage, names_);

@@ -2,6 +2,8 @@
 #include "ir/program.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/hash.h"
 
@@ -30,9 +32,17 @@ std::string fresh_name(const Table<IdType, Row>& table, std::string_view wish) {
     return std::any_of(table.begin(), table.end(), [&](const Row& row) { return row.name == name; });
   };
   if (!taken(wish)) return std::string(wish);
-  for (int64_t i = 1;; ++i) {
+  constexpr int64_t kScanned = 8;  // a replay seldom needs more, and is spared the set
+  int64_t i = 1;
+  for (; i <= kScanned; ++i) {
     std::string name = fmt::format("{}_{}", wish, i);
     if (!taken(name)) return name;
+  }
+  std::unordered_set<std::string_view> names;
+  for (const Row& row : table) names.insert(row.name);
+  for (;; ++i) {
+    std::string name = fmt::format("{}_{}", wish, i);
+    if (!names.contains(name)) return name;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <string_view>
 
 #include <sqlite3.h>
@@ -18,6 +19,11 @@ namespace {
 constexpr int64_t kSchemaVersion = 1;
 constexpr int kBusyMilliseconds = 20'000;  // another host process may hold the write lock
 
+std::string file_of(sqlite3* db) {
+  const char* name = sqlite3_db_filename(db, "main");
+  return name == nullptr || *name == '\0' ? "in memory" : std::filesystem::path(name).filename().string();
+}
+
 // A prepared statement with typed binding, in order, and typed columns.
 class Statement {
  public:
@@ -26,7 +32,7 @@ class Statement {
     statement.db_ = db;
     if (sqlite3_prepare_v2(db, sql.data(), static_cast<int>(sql.size()), &statement.raw_, nullptr) !=
         SQLITE_OK)
-      return fail("database: {}", sqlite3_errmsg(db));
+      return fail("database {}: {}", file_of(db), sqlite3_errmsg(db));
     return statement;
   }
   Statement(Statement&& other) noexcept
@@ -56,7 +62,7 @@ class Statement {
     const int code = sqlite3_step(raw_);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
-    return fail("database: {}", sqlite3_errmsg(db_));
+    return fail("database {}: {}", file_of(db_), sqlite3_errmsg(db_));
   }
   Result<void> run() {
     while (TRY(step())) {
@@ -108,6 +114,7 @@ class SqliteDatabase final : public Database {
     sqlite3_busy_timeout(db_, kBusyMilliseconds);
     // Full sync per commit costs milliseconds and guards against power loss only; a killed process loses
     // nothing under NORMAL.
+    TRYV(check_ownership(path));  // switching to WAL writes to the file already
     TRYV(execute("pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on"));
     TRYV(execute("begin immediate"));
     if (auto made = make_schema(path); !made) {
@@ -157,7 +164,18 @@ class SqliteDatabase final : public Database {
  private:
   Result<void> execute(const char* sql) {
     if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-      return fail("database: {}", sqlite3_errmsg(db_));
+      return fail("database {}: {}", file_of(db_), sqlite3_errmsg(db_));
+    return {};
+  }
+
+  // Before anything is made: another program's file must stay as it is. An empty one is free to take.
+  Result<void> check_ownership(const std::string& path) {
+    Statement tables = TRY(Statement::prepare(
+        db_, "select count(*), sum(name in ('meta', 'workload', 'answer', 'skeleton', 'trial'))"
+             " from sqlite_master where type = 'table' and name not like 'sqlite_%'"));
+    TRYV(tables.step());
+    if (tables.integer(0) > 0 && tables.integer(1) < 5)
+      return fail("{} is another program's database: nothing in it was changed", path);
     return {};
   }
 
@@ -326,6 +344,12 @@ Result<int64_t> SqliteDatabase::import_checked(const std::string& text, const st
 }  // namespace
 
 Result<std::unique_ptr<Database>> open_sqlite(const std::string& path) {
+  if (path.empty()) return fail("the database's name is empty, expected a file");
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  // SQLite would take a device or pipe for a file, and put a journal beside it.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return fail("cannot open database {}: not a file", path);
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,

@@ -16,7 +16,11 @@ Result<BestRecord> best_record(Database& database, const Task& task, const Targe
     return fail("the database has no measured trial of '{}' for {}", task.name, target.name);
   const Trial& trial = rows[0].trial;
   const Trace skeleton = TRY(parse_trace(trial.skeleton, "the database's trace"));
-  Trace closed = close(skeleton, TRY(parse_decisions(trial.decisions, "the database's decisions")));
+  const Decisions decisions = TRY(parse_decisions(trial.decisions, "the database's decisions"));
+  if (decisions.size() != sampling_count(skeleton))
+    return fail("the database's record of '{}' has {} decisions, its trace takes {}", task.name,
+                decisions.size(), sampling_count(skeleton));
+  Trace closed = close(skeleton, decisions);
   return BestRecord{std::move(closed), std::move(rows[0])};
 }
 

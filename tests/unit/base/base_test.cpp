@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <thread>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/process.h"
@@ -74,4 +79,24 @@ TEST_CASE("a queue hands everything over and drains after close") {
   producer.join();
   CHECK_EQ(sum, 4950);
   CHECK_FALSE(queue.push(1));
+}
+
+TEST_CASE("write_file replaces a file whole, and writes into what is no file") {
+  char name[] = "/tmp/hone-base-XXXXXX";
+  const std::string folder = mkdtemp(name);
+  const std::string file = folder + "/file";
+  const std::string pipe = folder + "/pipe";
+  CHECK(write_file(file, "one").has_value());
+  CHECK(write_file(file, "two").has_value());
+  CHECK_EQ(read_file(file).value(), "two");
+  REQUIRE_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE_GE(reader, 0);
+  CHECK(write_file(pipe, "three").has_value());
+  char got[8] = {};
+  CHECK_EQ(::read(reader, got, sizeof got), 5);
+  CHECK(std::filesystem::is_fifo(pipe));
+  ::close(reader);
+  CHECK_FALSE(write_file(folder, "a folder").has_value());
+  std::filesystem::remove_all(folder);
 }

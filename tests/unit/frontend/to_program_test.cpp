@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "ir/text.h"
+#include "ir/verify.h"
 
 namespace hone {
 namespace {
@@ -50,6 +52,44 @@ void check_bindings(const Program& program) {
       }
     }
   }
+}
+
+TEST_CASE("fresh names count on from one wish, over every gap, past what is scanned") {
+  Program program;
+  const auto add = [&](const std::string& name) {
+    Loop loop;
+    loop.name = name;
+    add_loop(program, loop);
+  };
+  CHECK_EQ(fresh_loop_name(program, "i"), "i");
+  add("i");
+  add("i_20");
+  add("j");
+  for (int number = 1; number < 40; ++number) {
+    if (number == 20) continue;
+    const std::string name = fresh_loop_name(program, "i");
+    CHECK_EQ(name, fmt::format("i_{}", number));
+    add(name);
+  }
+}
+
+TEST_CASE("a chain of thousands of stages is a Program within seconds, its names all different") {
+  std::string text = "input X: f32[2]\nA0[i:2] = X[i]\n";
+  for (int stage = 1; stage < 3000; ++stage)
+    text += fmt::format("A{}[i:2] = A{}[i]\n", stage, stage - 1);
+  const Program program = program_of(text + "output Y[i:2] = A2999[i]\n");
+  std::set<std::string> names;
+  for (const Loop& loop : program.loops) CHECK(names.insert(loop.name).second);
+  CHECK_EQ(names.size(), 3001);
+}
+
+TEST_CASE("the largest tensor that the language takes is one that the Program's text takes") {
+  const Program program = program_of(
+      "input X: f32[1048576, 1048576]\noutput Y[i, j] = X[i, j]\n");
+  const auto again = parse_program(print(program), "p");
+  REQUIRE_MESSAGE(again.has_value(), again.error().message);
+  CHECK_EQ(print(*again), print(program));
+  CHECK(verify(program).has_value());
 }
 
 TEST_CASE("one block a stage in a nest of its own") {

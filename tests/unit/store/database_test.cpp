@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "store/database.h"
 #include "store/trial_json.h"
 
@@ -131,6 +134,43 @@ TEST_CASE("a file that is no database is refused and left as it was") {
   CHECK(open_sqlite(path).error().message.starts_with("cannot open database " + path));
   CHECK_EQ(std::filesystem::file_size(path), 5000);
   CHECK(open_sqlite(folder.file("no/such/folder.db")).error().message.starts_with("cannot open"));
+}
+
+TEST_CASE("another program's database is refused and left as it was, byte for byte") {
+  Folder folder;
+  const std::vector<std::string> foreign = {
+      "create table bookmarks (a, b)",
+      "create table workload (x)",
+      "create table bookmarks (a); create table meta (key text primary key, value text)",
+      "pragma user_version = 99; create table trials (a); insert into trials values (1)"};
+  for (size_t i = 0; i < foreign.size(); ++i) {
+    const std::string path = folder.file(std::to_string(i) + ".db");
+    sqlite3* raw = nullptr;
+    REQUIRE_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+    REQUIRE_EQ(sqlite3_exec(raw, foreign[i].c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(raw);
+    const std::string before = read_file(path).value();
+    const auto db = open_sqlite(path);
+    REQUIRE_FALSE(db.has_value());
+    CHECK_NE(db.error().message.find("another program's database"), std::string::npos);
+    CHECK_NE(db.error().message.find(path), std::string::npos);
+    CHECK_EQ(read_file(path).value(), before);
+  }
+}
+
+TEST_CASE("an empty file becomes a database, and Hone's own opens again") {
+  Folder folder;
+  std::ofstream(folder.file("e.db")).flush();
+  CHECK(open_sqlite(folder.file("e.db")).has_value());
+  CHECK(open_sqlite(folder.file("e.db")).has_value());
+}
+
+TEST_CASE("what is no file is not opened, and nothing is made beside it") {
+  Folder folder;
+  REQUIRE_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  for (const std::string& path : {std::string(), folder.path, folder.file("pipe")})
+    CHECK_FALSE(open_sqlite(path).has_value());
+  CHECK_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
 }
 
 TEST_CASE("a writer killed at any moment leaves every finished trial") {
